@@ -17,7 +17,7 @@ help:
 	@echo "make gpu-test [OPTIONS=-n9] test the engine on this machine's GPU, with PYTHON as it is"
 	@echo "make gpu-sanitize [OPTIONS='--jobs 16'] run every kernel on this machine's GPU under CUDA's compute-sanitizer, with PYTHON as it is"
 	@echo "make gpu-bench [BENCH=…] measure every format on this machine's GPU beside cuSPARSE, with PYTHON as it is"
-	@echo "make tables            write the tables of the recordings into docs/"
+	@echo "make tables [TABLES=h200/formats] print the tables of the reference results, or write them: TABLES='--out FOLDER'"
 	@echo "make page-bench        time the page of formats in a browser, over what is recorded and over 10⁴ and 10⁵ measurements"
 	@echo "make load [CLIENTS=50] [MINUTES=2] [PAUSE=1] time pages, lists, submissions and uploads of many clients at once, and watch the memory"
 	@echo "make estimates [JOBS=40] what jobs were expected to take beside what they took, as a service learns it"
@@ -119,7 +119,7 @@ gpu-bench:
 	$(PYTHON) -m gpu_engine.gpu_bench $(BENCH)
 
 tables: install
-	.venv/bin/python -m gpu_engine.gpu_bench tables
+	@.venv/bin/python -m gpu_engine.gpu_bench tables $(TABLES)
 
 page-bench: install
 	@tools/package chromium chromium "the bench of the pages"

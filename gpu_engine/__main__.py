@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from gpu_engine.ab.command import main as ab
-from gpu_engine.contestants.sources import check_reference, parse_references
 from gpu_engine.csr_matrix import fingerprint
+from gpu_engine.custom_kernels.sources import check_reference, parse_references
 from gpu_engine.errors import ParameterError, SparsightError
 from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.former_names import PRESENT
 from gpu_engine.host.device import DEVICE_HELP, find_device
 from gpu_engine.host.interrupts import heard_once
 from gpu_engine.host.whole_files import write_whole
@@ -54,12 +55,12 @@ NOTHING = 8
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m gpu_engine", description="Run a study without a server.")
-    parser.add_argument("study", choices=[s.name for s in STUDIES])
+    parser.add_argument("study", type=PRESENT.study, choices=[s.name for s in STUDIES])
     parser.add_argument(
         "matrices",
         nargs="+",
         metavar="MATRIX",
-        help="a matrix file, each:FOLDER or each:ARCHIVE, or family:name=value,…",
+        help="a matrix file, each:FOLDER or each:ARCHIVE, or generator:name=value,…",
     )
     parser.add_argument("--device", default="auto", help=DEVICE_HELP)
     parser.add_argument("--json", metavar="FILE", help="write the records here (- for standard output)")
@@ -72,11 +73,12 @@ def _parser() -> argparse.ArgumentParser:
         help="parameters of the study: rounds=9,kernels=csr/scalar,csr/vector",
     )
     parser.add_argument(
+        "--custom-kernel",
         "--contestant",
         action="append",
         default=[],
         metavar="FILE.py:NAME",
-        help="measure a kernel of your own beside ours (formats; docs/contestants.md); may be repeated",
+        help="measure your own kernel next to the built-in ones (formats; see docs/contestants.md); may be repeated",
     )
     _add_read_options(parser)
     return parser
@@ -114,7 +116,7 @@ def _run(arguments: argparse.Namespace) -> StudyData:
     measurements: list[Measurement] = []
     traces: dict[tuple[str, str], Trace] = {}
     lines = _Lines()
-    with heard_once(_say_enough) as enough, open_bench(device, enough=enough) as bench:
+    with heard_once(_say_stopping) as stop_requested, open_bench(device, stop_requested=stop_requested) as bench:
         for record in chosen.run(params, cases, matrices, bench):
             lines.tell(record)
             if isinstance(record, Measurement):
@@ -140,11 +142,11 @@ def _record(path: Path, study_name: str, bench: Bench, matrices: NamedMatrices, 
 
 
 def _values(chosen: Study, arguments: argparse.Namespace) -> dict[str, Any]:
-    """The parameters that were given; a contestant that leads nowhere is said before anything is measured."""
+    """The parameters that were given; a custom kernel that leads nowhere is said before anything is measured."""
     values = assignments(chosen.Params, arguments.set)
-    if arguments.contestant:
-        values["contestants"] = [*values.get("contestants", ()), *arguments.contestant]
-    for reference in parse_references(values.get("contestants", ())):
+    if arguments.custom_kernel:
+        values["custom_kernels"] = [*values.get("custom_kernels", ()), *arguments.custom_kernel]
+    for reference in parse_references(values.get("custom_kernels", ())):
         check_reference(reference)
     return values
 
@@ -215,7 +217,7 @@ def _say(text: str, end: str = "\n") -> None:
     sys.stderr.write(clear + textwrap.fill(text, _width(), break_long_words=False, break_on_hyphens=False) + end)
 
 
-def _say_enough() -> None:
+def _say_stopping() -> None:
     _say("Enough: this round is the last one, and what there is by then is told. Ctrl-C again ends without a result.")
 
 

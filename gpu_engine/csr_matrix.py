@@ -48,7 +48,7 @@ class CsrMatrix:
 
     @property
     def compulsory_bytes(self) -> int:
-        """Bytes that any product must move (the numerator of `floor_s`)."""
+        """Bytes that any product must move (the numerator of `roofline_s`)."""
         return compulsory_bytes(self.n_rows, self.n_cols, self.nnz)
 
     def on(self, xp: Any) -> "CsrMatrix":

@@ -10,7 +10,7 @@ from gpu_engine.formats.base import POINTERS
 from gpu_engine.operators import scaling
 from gpu_engine.pagerank.kernels import KERNELS
 from gpu_engine.pagerank.products import LAYOUTS
-from gpu_engine.studies.link_products import experiment as link_products
+from gpu_engine.studies.reduced_spmv import experiment as reduced_spmv
 
 
 def kernel_sources() -> tuple[CudaSource, ...]:
@@ -30,6 +30,6 @@ def _sources() -> Iterator[CudaSource]:
     yield from (source for f in FORMATS for kernel in f.kernels for source in kernel.sources)
     yield from (source for kernel in batched.KERNELS for source in kernel.sources)
     yield from (source for kernel in KERNELS for pointer in POINTERS for source in kernel.sources(pointer))
-    yield from (link_products.source_of(layout, pointer) for layout in LAYOUTS for pointer in POINTERS)
+    yield from (reduced_spmv.source_of(layout, pointer) for layout in LAYOUTS for pointer in POINTERS)
     yield scaling.SOURCE
     yield from (*cuda_operations.SOURCES, cuda_chunks.SOURCE)

@@ -9,6 +9,7 @@ from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from gpu_engine.errors import ParameterError, quote
+from gpu_engine.former_names import PRESENT
 
 T = TypeVar("T")
 
@@ -44,9 +45,11 @@ def parse_params(cls: type[T], values: Mapping[str, Any], **types: Any) -> T:
     Types understood: bool, int, float, str, Literal, Any, dataclasses, and `X | None`, `tuple[X, ...]` and
     `Mapping[str, X]` of these. A value that is given twice in a tuple of a `parameter` is there once; tuples of other
     fields, such as those of records, stay as they are.
-    Raises ParameterError for an unknown name, a missing or ill-typed value, and one out of bounds.
+    Former names are accepted. Raises ParameterError for an unknown name, a missing or ill-typed value, and one out of
+    bounds.
     """
     fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    values = PRESENT.settings(values, fields)
     for name in values:
         if name not in fields:
             raise ParameterError(f"There is no parameter {quote(name)}; known: {', '.join(fields) or 'none'}.")
@@ -70,6 +73,7 @@ def assignments(cls: type[Any], text: str) -> dict[str, Any]:
     hints, values = get_type_hints(cls), dict[str, Any]()
     for part in filter(None, map(str.strip, NEXT_NAME.split(text))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
+        name = PRESENT.parameter(name, hints)
         if not name or not equals:
             raise ParameterError(f"{quote(part)} is not name=value.")
         if name in values:

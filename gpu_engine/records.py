@@ -199,7 +199,7 @@ class Interim:
     """The time of a case by its rounds so far, in seconds: provisional, and no verdict.
 
     ci_low_s, ci_high_s  ends of the 95 % interval; None of so few rounds that there is none
-    settled              whether more rounds of it could change no verdict, so that it gets none unless others need it
+    decided              whether more rounds of it could change no verdict, so that it gets none unless others need it
     min_s, max_s         the quickest and the slowest round
     """
 
@@ -208,7 +208,7 @@ class Interim:
     ci_low_s: float | None
     ci_high_s: float | None
     rounds: int = 0
-    settled: bool = False
+    decided: bool = False
     min_s: float | None = None
     max_s: float | None = None
 
@@ -280,13 +280,15 @@ class Measurement(Generic[D]):
     q3_s: float | None = described("Seconds: third quartile of the rounds.", None)
     gflops: float | None = described("GFLOP/s: 2·nnz / median_s / 10⁹; nnz of all problems for a batch.", None)
     stored_bytes: int | None = described("Bytes of the arrays that the format holds.", None)
-    floor_s: float | None = described("Seconds: compulsory bytes over the device's copy rate at that footprint.", None)
-    gather_floor_s: float | None = described(
+    roofline_s: float | None = described(
+        "Seconds: compulsory bytes over the device's copy rate at that footprint.", None
+    )
+    gather_probe_s: float | None = described(
         "Seconds of a probe that streams indices and values and gathers x, and does no row work.", None
     )
     max_error: float | None = described("Largest |y − y_ref|ᵢ / (ε·(|A|·|x|)ᵢ) over the rows, ε = 2⁻⁵²; no unit.", None)
     energy_j: float | None = described("Joules per product; null where the device has no energy counter.", None)
-    reference_gap: float | None = described(
+    aa_gap: float | None = described(
         "Relative gap between the two entries of the reference kernel in the same rounds; 0.01 is 1 %.", None
     )
     clock_hz: float | None = described("Hertz: median clock of the SMs; null on a CPU.", None)
@@ -379,7 +381,7 @@ class Trace:
     case: str = described("Name of the case, as in its measurement.")
     arrays: Mapping[str, tuple[float, ...]] = described(
         "Arrays by name. Of PageRank: `gamma`; `read` and `written`, in segments (0: values without segments); seconds "
-        "of the phases `pull_s` (product, teleport, sums), `settle_s` (sums to γ and the next base), `scale_s` "
+        "of the phases `pull_s` (product, teleport, sums), `norm_s` (sums to γ and the next base), `scale_s` "
         "(‖p‖₁ = 1 at a change of precision) and `convert_s` (segments to fp64, in place); `gather_s`, the probe that "
         "gathers p at this precision, 0 where there is none."
     )

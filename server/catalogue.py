@@ -184,7 +184,7 @@ def with_values(session: Session, ids: Sequence[str]) -> dict[str, MatrixRow]:
 
 def matrix_document(row: MatrixRow, predictor: Predictor) -> dict[str, Any]:
     """The matrix in its REST form; `error` is the problem document of a failed one, else None."""
-    close = predictor.contenders(row.features)
+    close = predictor.near_best(row.features)
     return {
         "id": row.id,
         "name": row.name,
@@ -197,8 +197,8 @@ def matrix_document(row: MatrixRow, predictor: Predictor) -> dict[str, Any]:
         "features": row.features,
         "advice": [as_json(advice) for advice in predictor.advise(row.features)],
         "advice_gpu": predictor.gpu.short_name if close else None,
-        "contenders": list(close),
-        "advice_is_sure": predictor.is_sure(row.features) if close else None,
+        "near_best": list(close),
+        "confidence": ("high" if predictor.is_sure(row.features) else "low") if close else None,
         "source": row.source,
         "error": row.error or None,
         "created_at": time_of(row.created_at),

@@ -52,9 +52,9 @@ class Matrix(TypedDict):
     """A matrix; `error` is the problem document of a failed one, `advice` the best kernels first.
 
     `advice` is for the first GPU of the service that the advisor knows, calibrated by what was measured there, else for
-    an H200: `advice_gpu`. `contenders`: the kernels predicted within 20 % of the first, warm. `advice_is_sure`: the
-    first can be taken unmeasured, for such a GPU was predicted and measured, and the matrix is like those that the
-    costs were fitted to. Both are null where there is no advice.
+    an H200: `advice_gpu`. `near_best`: the kernels predicted within 20 % of the first, warm. `confidence` is
+    `high` if the model was calibrated on such a GPU and on matrices like this one, so that the first kernel needs no
+    measurement. Both are null if there is no advice.
     """
 
     id: str
@@ -68,8 +68,8 @@ class Matrix(TypedDict):
     features: dict[str, Any]
     advice: list[Advice]
     advice_gpu: str | None
-    contenders: list[str]
-    advice_is_sure: bool | None
+    near_best: list[str]
+    confidence: Literal["high", "low"] | None
     source: dict[str, Any]
     error: dict[str, Any] | None
     created_at: Time
@@ -124,7 +124,7 @@ class Preview(TypedDict):
 class Prediction(TypedDict):
     """What a generator is expected to make: `nnz` nonzeros, whose columns and values take so many `bytes`."""
 
-    family: str
+    generator: str
     params: dict[str, Any]
     nnz: int
     bytes: int
@@ -170,7 +170,7 @@ class JobInterim(TypedDict):
     """The time of a case by its rounds so far, in seconds: provisional, and no verdict.
 
     `ci_low_s`, `ci_high_s`: the 95 % interval, null of fewer than five rounds. `min_s`, `max_s`: the quickest and the
-    slowest round. `settled`: it gets no more rounds, unless others that it is held against need them; else it is open.
+    slowest round. `decided`: it gets no more rounds, unless others that it is held against need them; else it is open.
     """
 
     case: str
@@ -178,7 +178,7 @@ class JobInterim(TypedDict):
     ci_low_s: float | None
     ci_high_s: float | None
     rounds: int
-    settled: bool
+    decided: bool
     min_s: float | None
     max_s: float | None
 
@@ -271,12 +271,12 @@ class FormatKernel(TypedDict):
 
 
 class StorageFormat(TypedDict):
-    """A storage layout and its kernels; `competitor` marks other libraries."""
+    """A storage layout and its kernels; `is_library` marks other libraries."""
 
     name: str
     title: str
     summary: str
-    competitor: bool
+    is_library: bool
     kernels: list[FormatKernel]
 
 

@@ -20,7 +20,7 @@ MEASUREMENT = Measurement.of(
     ci_high_s=2.13e-5,
     gflops=306.3,
     stored_bytes=39_894_164,
-    floor_s=1.1e-5,
+    roofline_s=1.1e-5,
     max_error=0.4,
 )
 
@@ -66,8 +66,8 @@ EXAMPLES: dict[Any, Any] = {
             }
         ],
         "advice_gpu": "H200",
-        "contenders": ["split/tile", "coo/segmented"],
-        "advice_is_sure": True,
+        "near_best": ["split/tile", "coo/segmented"],
+        "confidence": "high",
         "source": {"kind": "upload", "filename": "cnr-2000.mtx.gz", "bytes": 9837912},
         "error": None,
         "created_at": CREATED_AT,
@@ -94,7 +94,7 @@ EXAMPLES: dict[Any, Any] = {
         "notes": ["2 distinct ids, the largest 7, became 0 … 1 in ascending order."],
     },
     documents.Prediction: {
-        "family": "stencil",
+        "generator": "stencil",
         "params": {"points": 5, "nx": 300, "ny": 300, "nz": 1},
         "nnz": 448800,
         "bytes": 5385600,
@@ -209,7 +209,7 @@ EXAMPLES: dict[Any, Any] = {
         "name": "csr",
         "title": "Compressed sparse rows",
         "summary": "Rows behind one another, with where each begins.",
-        "competitor": False,
+        "is_library": False,
         "kernels": [
             {
                 "name": "csr/vector",

@@ -57,7 +57,7 @@ def _traces(session: Session, kept: Mapping[tuple[str, str], MeasurementRow]) ->
 
 def _record(row: MatrixRow) -> MatrixRecord:
     source = {
-        "generated": lambda: generated(row.source["family"], row.source["params"]),
+        "generated": lambda: generated(row.source["generator"], row.source["params"]),
         "collection": lambda: collected(row.source["name"]),
         "upload": lambda: uploaded(row.source["filename"]),
     }[kind_of(row.source)]()

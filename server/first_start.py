@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import func, select
 
 from gpu_engine.errors import SparsightError
-from gpu_engine.generators import generator
+from gpu_engine.generators import find_generator
 from gpu_engine.parameters import parse_params
 from server import catalogue, devices, intake
 from server.db import Database
@@ -46,7 +46,7 @@ def run(ingestor: Ingestor, settings: Settings, stopping: threading.Event) -> No
     if not is_first(database):
         return
     try:
-        ids = [intake.add_generated(ingestor, family, params, name).row.id for name, family, params in SAMPLES]
+        ids = [intake.add_generated(ingestor, generator, params, name).row.id for name, generator, params in SAMPLES]
         if _wait(stopping, lambda: _read(database, ids)) and _wait(stopping, lambda: _has_device(database)):
             queue.submit(database, settings, queue.JobRequest(STUDY, tuple(ids), PARAMS), KEY)
     except SparsightError as error:
@@ -55,12 +55,14 @@ def run(ingestor: Ingestor, settings: Settings, stopping: threading.Event) -> No
 
 def is_first(database: Database) -> bool:
     """Whether the database holds nothing but samples that were never measured, and what recordings brought."""
-    samples = [(family, asdict(parse_params(generator(family).Params, params))) for _, family, params in SAMPLES]
+    samples = [
+        (generator, asdict(parse_params(find_generator(generator).Params, params))) for _, generator, params in SAMPLES
+    ]
     with database.read() as session:
         jobs = session.scalar(select(func.count()).select_from(JobRow)) or 0
         own = select(MatrixRow.source).where(MatrixRow.state != MatrixState.RECORDED)
         sources = session.scalars(own.limit(len(SAMPLES) + 1)).all()
-    return not jobs and all((source.get("family"), source.get("params")) in samples for source in sources)
+    return not jobs and all((source.get("generator"), source.get("params")) in samples for source in sources)
 
 
 def _wait(stopping: threading.Event, reached: Callable[[], bool]) -> bool:

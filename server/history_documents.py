@@ -40,7 +40,7 @@ class HistoryMeasurement(TypedDict):
 
 
 class HistoryChangePoint(TypedDict):
-    """Where a time went to another level that holds; `ambiguous`: where it may have.
+    """Where a time went to another level that holds; `inconclusive`: where it may have.
 
     `before_s`, `after_s`: the two levels in seconds; `ratio`: before over after. `measured_at`, `job_id`: of the first
     measurement on the new level. `changed`: what changed underneath there.
@@ -48,7 +48,7 @@ class HistoryChangePoint(TypedDict):
 
     job_id: str
     measured_at: Time
-    verdict: Literal["slower", "faster", "ambiguous"]
+    verdict: Literal["slower", "faster", "inconclusive"]
     before_s: float
     after_s: float
     ratio: float

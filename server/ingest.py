@@ -98,9 +98,9 @@ class Ingestor:
         """Starts to read a file without keeping anything; the future gives its preview or raises what went wrong."""
         return self._pool.submit(self._preview, self._task(path=str(path), options=options, preview=True))
 
-    def generate(self, matrix_id: str, family: str, params: dict[str, Any]) -> Future[None]:
+    def generate(self, matrix_id: str, generator: str, params: dict[str, Any]) -> Future[None]:
         """Starts to generate this matrix; the future raises what went wrong."""
-        return self._start(matrix_id, self._task(family=family, params=params))
+        return self._start(matrix_id, self._task(generator=generator, params=params))
 
     def run(self, matrix_id: str, pool: ThreadPoolExecutor, work: Callable[[], None]) -> Future[None]:
         """Starts what makes this matrix ready in a pool; it is running until the future is done."""

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
 from gpu_engine.errors import ConflictError, NotFoundError, UnavailableError
-from gpu_engine.generators import allowed_params, generator
+from gpu_engine.generators import allowed_params, find_generator
 from gpu_engine.matrix_io.options import chosen
 from gpu_engine.recordings.files import collected
 from gpu_engine.records import dumps
@@ -80,13 +80,13 @@ def add_upload(ingestor: Ingestor, upload: Upload) -> Added:
     return Added(row, created, ingestor.read(row.id, upload.options))
 
 
-def add_generated(ingestor: Ingestor, family: str, params: Mapping[str, Any], name: str = "") -> Added:
+def add_generated(ingestor: Ingestor, generator: str, params: Mapping[str, Any], name: str = "") -> Added:
     """Starts to generate a matrix, or finds the one of the same call; raises ParameterError for a wrong call."""
-    full = dataclasses.asdict(allowed_params(family, params, ingestor.settings.nnz_max))
-    source = {"kind": "generated", "family": family, "params": full}
-    digest = hashlib.sha256(dumps(["generated", family, full]).encode()).hexdigest()
-    row, created, wanted = _claim(ingestor, digest, clean_name(name) or _generated_name(family, full), source)
-    return Added(row, created, ingestor.generate(row.id, family, full) if wanted else ingestor.running(row.id))
+    full = dataclasses.asdict(allowed_params(generator, params, ingestor.settings.nnz_max))
+    source = {"kind": "generated", "generator": generator, "params": full}
+    digest = hashlib.sha256(dumps(["generated", generator, full]).encode()).hexdigest()
+    row, created, wanted = _claim(ingestor, digest, clean_name(name) or _generated_name(generator, full), source)
+    return Added(row, created, ingestor.generate(row.id, generator, full) if wanted else ingestor.running(row.id))
 
 
 def add_fetched(fetcher: Fetcher, entry: Entry) -> Added:
@@ -97,15 +97,15 @@ def add_fetched(fetcher: Fetcher, entry: Entry) -> Added:
     return Added(row, created, fetcher.start(row.id, entry) if wanted else ingestor.running(row.id))
 
 
-def predict_generated(family: str, params: Mapping[str, Any], nnz_max: int) -> dict[str, Any]:
+def predict_generated(generator: str, params: Mapping[str, Any], nnz_max: int) -> dict[str, Any]:
     """How many nonzeros a generator is expected to make of a call, and their bytes; raises as `allowed_params`."""
-    chosen = allowed_params(family, params, nnz_max)
-    nnz = generator(family).estimate_nnz(chosen)
-    return {"family": family, "params": dataclasses.asdict(chosen), "nnz": nnz, "bytes": ENTRY_BYTES * nnz}
+    chosen = allowed_params(generator, params, nnz_max)
+    nnz = find_generator(generator).estimate_nnz(chosen)
+    return {"generator": generator, "params": dataclasses.asdict(chosen), "nnz": nnz, "bytes": ENTRY_BYTES * nnz}
 
 
-def _generated_name(family: str, params: Mapping[str, Any]) -> str:
-    return clean_name(f"{family} " + " ".join(f"{name}={value}" for name, value in params.items()))
+def _generated_name(generator: str, params: Mapping[str, Any]) -> str:
+    return clean_name(f"{generator} " + " ".join(f"{name}={value}" for name, value in params.items()))
 
 
 def _claim(

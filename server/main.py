@@ -13,6 +13,7 @@ from server.audit import Audit
 from server.collection.fetcher import Fetcher
 from server.db import Database
 from server.errors import install_error_handlers
+from server.former_addresses import FormerAddresses
 from server.guard import Guard
 from server.ingest import Ingestor
 from server.limits import BodyLimit
@@ -75,6 +76,7 @@ def create_app(settings: Settings) -> FastAPI:
     # It leaves event streams as they are. Level 9 takes three times as long for a tenth less.
     app.add_middleware(GZipMiddleware, compresslevel=5)
     # Outermost: the length of a compressed answer is that of its body.
+    app.add_middleware(FormerAddresses)
     app.add_middleware(HeadAsGet)
     for module in ROUTERS:
         app.include_router(module.router, prefix="/api/v1", responses=COMMON, dependencies=[READ])

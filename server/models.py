@@ -96,7 +96,7 @@ class MatrixRow(Base):
     sha256: Mapped[str] = mapped_column(String(64), unique=True)
     #: sha256 of the canonical CSR, or UNREAD; empty until ready
     fingerprint: Mapped[str] = mapped_column(String(64), default="", index=True)
-    #: {"kind": "upload", "filename", "bytes", …}, {"kind": "generated", "family", "params"}, or of a recorded one
+    #: {"kind": "upload", "filename", "bytes", …}, {"kind": "generated", "generator", "params"}, or of a recorded one
     #: {"kind": "collection", "name"}, of a fetched one also {"address", "sha256", "bytes", "fetched_at"}
     source: Mapped[dict[str, Any]] = mapped_column(default=dict)
     n_rows: Mapped[int] = mapped_column(BigInteger, default=0)
@@ -149,7 +149,7 @@ class JobRow(Base):
     #: what its rounds say so far, each an Interim as JSON
     interim: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
     #: whether somebody has said that what is measured by now has to do
-    enough: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
+    stop_requested: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     estimate_s: Mapped[float] = mapped_column(Float, default=0.0)
     tags: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
     note: Mapped[str] = mapped_column(Text, default="", server_default="")

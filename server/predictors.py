@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
-from gpu_engine.advisor import Advice, advise, can_advise, contenders, is_sure
+from gpu_engine.advisor import Advice, advise, can_advise, is_sure, near_best
 from gpu_engine.advisor.evaluation import calibrate
 from gpu_engine.advisor.gpus import FITTED, Gpu, gpu_named
 from gpu_engine.advisor.model import MODELS
@@ -48,9 +48,9 @@ class Predictor:
         """Whether the first need not be measured: on a GPU that was judged, of a matrix like those fitted to."""
         return self.gpu.is_judged and is_sure(features, self.gpu, self.calibration)
 
-    def contenders(self, features: Features) -> tuple[str, ...]:
+    def near_best(self, features: Features) -> tuple[str, ...]:
         """The kernels predicted close to the first."""
-        return contenders(features, self.gpu, "warm", self.calibration)
+        return near_best(features, self.gpu, "warm", self.calibration)
 
 
 UNCALIBRATED = Predictor()

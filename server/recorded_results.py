@@ -162,7 +162,7 @@ def generate_call(row: MatrixRow) -> dict[str, Any]:
     """The body of the call that generates a recorded matrix here; empty for one that is not generated."""
     if kind_of(row.source) != "generated":
         return {}
-    return {"family": row.source["family"], **row.source["params"], "name": row.name}
+    return {"generator": row.source["generator"], **row.source["params"], "name": row.name}
 
 
 def refusal(row: MatrixRow) -> ConflictError:

@@ -29,7 +29,7 @@ class CaseVerdict(TypedDict):
     label: str
     state: Literal["ok", "unconverged", "failed", "skipped"]
     leads: bool
-    verdict: Literal["faster", "same", "slower", "ambiguous", "baseline", "ok", "unconverged", "failed", "skipped"]
+    verdict: Literal["faster", "same", "slower", "inconclusive", "baseline", "ok", "unconverged", "failed", "skipped"]
     factor: float | None
     reason: str
 
@@ -37,7 +37,7 @@ class CaseVerdict(TypedDict):
 class Finding(TypedDict):
     """What may be said of measurements that were sampled together; `axes` are those that all of them share.
 
-    `leaders`: the fastest and those that are the same with it, none where the machine was busy. `decided`: whether no
+    `fastest`: the fastest and those that are the same with it, none where the machine was busy. `decided`: whether no
     other may be as fast. `busy`: why the times, and what follows from them, do not count; null where they do.
     """
 
@@ -46,7 +46,7 @@ class Finding(TypedDict):
     device: str
     cache: Literal["cold", "warm"]
     axes: dict[str, str]
-    leaders: list[str]
+    fastest: list[str]
     decided: bool
     busy: str | None
     sentences: list[str]

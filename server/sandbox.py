@@ -68,7 +68,7 @@ class SandboxTask:
     path: str = ""
     options: ReadOptions = dataclasses.field(default_factory=ReadOptions)
     preview: bool = False
-    family: str = ""
+    generator: str = ""
     params: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
@@ -252,7 +252,7 @@ def _produce(task: SandboxTask, folder: Path) -> None:
         document = preview(Path(task.path), task.limits, task.options)
         (folder / PREVIEW).write_text(json.dumps(document, allow_nan=False), encoding="utf-8")
         return
-    generated = task.family and ReadResult(generate(task.family, task.params, task.limits.nnz_max))
+    generated = task.generator and ReadResult(generate(task.generator, task.params, task.limits.nnz_max))
     result = generated or read_matrix(Path(task.path), task.limits, task.options)
     notes = {"notes": list(result.notes), "duplicates": result.duplicates}
     write_matrix(folder, result.matrix, describe(result.matrix) | notes)

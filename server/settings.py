@@ -3,7 +3,7 @@
 from ipaddress import ip_network
 from pathlib import Path
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import AliasChoices, Field, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from gpu_engine.host.caches import HOME
@@ -72,8 +72,10 @@ class Settings(BaseSettings):
     layout_bytes: int = Field(
         default=0, ge=0, description="Most memory of one layout; 0: half a GPU's memory, an eighth of a host's."
     )
-    contestants: str = Field(
-        default="", description="Folder of kernels that jobs may name beside ours; empty: none. Their code is run."
+    custom_kernels: str = Field(
+        default="",
+        validation_alias=AliasChoices("custom_kernels", "SPARSIGHT_CUSTOM_KERNELS", "SPARSIGHT_CONTESTANTS"),
+        description="Folder of custom kernels that jobs may name; empty: none. Their code is run.",
     )
     cusparse: str = Field(
         default="", description="File of the cuSPARSE to measure beside ours; empty: the one that CuPy comes with."

@@ -164,7 +164,7 @@ def doctor(as_json: AsJson = False) -> None:
 
 @app.command(epilog="Example: sparsight generate rmat:scale=14 rmat.mtx.gz")
 def generate(
-    call: Annotated[str, typer.Argument(metavar="FAMILY:NAME=VALUE,…", help="What to generate.")],
+    call: Annotated[str, typer.Argument(metavar="GENERATOR:NAME=VALUE,…", help="What to generate.")],
     file: Annotated[Path, typer.Argument(help="Matrix Market file to write; with the ending .gz compressed.")],
 ) -> None:
     """Generate a matrix and write it to a file; no server is asked."""
@@ -172,7 +172,7 @@ def generate(
     from gpu_engine.matrix_io import write_matrix_market
 
     parsed = parse_call(call)
-    matrix = generators.generate(parsed.family, parsed.parameters)
+    matrix = generators.generate(parsed.generator, parsed.parameters)
     try:
         write_matrix_market(file, matrix)
     except OSError as error:
@@ -191,7 +191,7 @@ def run(
         list[str],
         typer.Argument(
             metavar="MATRIX",
-            help="A matrix file, a folder of them, the id or URL of a matrix, or FAMILY:NAME=VALUE,… to generate one.",
+            help="A matrix file, a folder of them, the id or URL of a matrix, or GENERATOR:NAME=VALUE,… to generate one.",
         ),
     ],
     settings: Annotated[

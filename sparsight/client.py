@@ -74,9 +74,9 @@ class Client(Connection):
             sent = Counted(file, on_read or (lambda _: None))
             return cast(Matrix, self._call("POST", "/matrices", files={"file": (filename, sent)}, data=fields))
 
-    def generate(self, family: str, name: str = "", **parameters: Any) -> Matrix:
+    def generate(self, generator: str, name: str = "", **parameters: Any) -> Matrix:
         """Has the server generate a matrix, which may still be `ingesting`; the same call again is the same matrix."""
-        body = {"family": family, "name": name, **parameters}
+        body = {"generator": generator, "name": name, **parameters}
         return cast(Matrix, self._call("POST", "/matrices/generate", json=body))
 
     def fetch(self, name: str) -> Matrix:
@@ -205,9 +205,9 @@ class Client(Connection):
         """Asks for the end of a job."""
         return cast(Job, self._call("POST", f"/jobs/{escape(job_id, safe='')}/cancel"))
 
-    def enough(self, job_id: str) -> Job:
-        """Asks a running job to end after its round, with what it has measured by then."""
-        return cast(Job, self._call("POST", f"/jobs/{escape(job_id, safe='')}/enough"))
+    def stop(self, job_id: str) -> Job:
+        """Ask a running job to stop after its current round and keep its results."""
+        return cast(Job, self._call("POST", f"/jobs/{escape(job_id, safe='')}/stop"))
 
     def annotate(self, job_id: str, tags: Sequence[str] | None = None, note: str | None = None) -> Job:
         """Gives a job other tags or another note; what is None stays."""
@@ -287,7 +287,7 @@ class Client(Connection):
     def compare(self, baseline: str, other: str, job_id: str = "") -> Differences:
         """Two jobs by id, or with `job_id` two kernels of that job: the verdict per matrix, device and cache state.
 
-        Kernels of one job share their rounds. Jobs do not: between them a verdict is `ambiguous` unless it is plain.
+        Kernels of one job share their rounds. Jobs do not: between them a verdict is `inconclusive` unless it is plain.
         """
         if job_id:
             return Differences(compare_kernels(self.results(job_id, samples=True), baseline, other))

@@ -30,7 +30,7 @@ FAIL_ON: Mapping[str, DifferenceKind] = {
     "slow": "slower",
     "failed": "failed",
     "missing": "missing",
-    "ambiguous": "ambiguous",
+    "inconclusive": "inconclusive",
 }
 """What `--fail-on` takes, and the verdict that each word stands for."""
 

@@ -108,14 +108,14 @@ def cancel(job: JobId, server: Server = None, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def enough(job: JobId, server: Server = None, as_json: AsJson = False) -> None:
-    """End a running job after its round: what it has measured by then has to do."""
+def stop(job: JobId, server: Server = None, as_json: AsJson = False) -> None:
+    """Stop a running job after its current round and keep its results."""
     with connect(server, job) as client:
-        told = client.enough(find_job(client, job)["id"])
+        stopped = client.stop(find_job(client, job)["id"])
     if as_json:
-        print_json(told)
+        print_json(stopped)
     else:
-        say(f"The job {told['id']} ends after its round.")
+        say(f"Job {stopped['id']} will stop after the current round; its results are kept.")
 
 
 def results(

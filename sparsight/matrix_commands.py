@@ -53,7 +53,7 @@ RECORDED = "recorded-"
 def add(
     ctx: typer.Context,
     file: Annotated[Path | None, typer.Argument(help="Matrix file.", exists=True, dir_okay=False)] = None,
-    generate: Annotated[str, typer.Option(metavar="FAMILY:NAME=VALUE,…", help="Generate one instead.")] = "",
+    generate: Annotated[str, typer.Option(metavar="GENERATOR:NAME=VALUE,…", help="Generate one instead.")] = "",
     name: Annotated[str, typer.Option(help="What to call it.")] = "",
     server: Server = None,
     as_json: AsJson = False,
@@ -64,7 +64,7 @@ def add(
 
     options = chosen(parse_options(ctx.obj or {}))
     if (file is None) == (not generate):
-        raise InputError("Give either a file or --generate FAMILY:NAME=VALUE,….")
+        raise InputError("Give either a file or --generate GENERATOR:NAME=VALUE,….")
     if generate and options:
         raise InputError(f"A generated matrix leaves nothing open; leave --{' --'.join(options)} out.")
     with connect(server) as client:
@@ -73,7 +73,7 @@ def add(
             matrix = task.upload(file, name, **options)
         else:
             call = parse_call(generate)
-            matrix = task.settle(client.generate(call.family, name, **call.parameters))
+            matrix = task.settle(client.generate(call.generator, name, **call.parameters))
     if name and " ".join(name.split()) != matrix["name"]:
         say(f"The server has this matrix already, as {quote(matrix['name'])}, and keeps that name.")
     if as_json:
@@ -120,9 +120,9 @@ def show(matrix: MatrixId, server: Server = None, as_json: AsJson = False) -> No
     print_pairs(out(), {name: _shown(value) for name, value in facts.items()})
     if found["advice"]:
         _print_advice(found["advice"])
-        close = len(found["contenders"])
+        close = len(found["near_best"])
         taken = f"on the {found['advice_gpu']} the first can be taken unmeasured"
-        said = taken if found["advice_is_sure"] else "measure which is fastest"
+        said = taken if found["confidence"] == "high" else "measure which is fastest"
         say(f"Predicted within 20 % of the first, itself among them: {close}; {said}.")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gpu_engine.host import caches
 from gpu_engine.host.private_files import explain, exposures_above
-from server import contestants
+from server import custom_kernels
 from server.folders import PREFIX, home_exposures, home_refusal, named_exposures
 from server.settings import Settings
 from sparsight.checks import Check
@@ -16,7 +16,7 @@ NAME = "Other users"
 
 def examine_privacy(settings: Settings) -> Iterator[Check]:
     """One check for each way in which another user could change what is loaded; one that is ok where there is none."""
-    checks = [*_home(settings.home), *_named(settings), *_contestants(settings), *_temporary()]
+    checks = [*_home(settings.home), *_named(settings), *_custom_kernels(settings), *_temporary()]
     yield from checks or [Check(NAME, "ok", "cannot change what the service loads")]
 
 
@@ -42,9 +42,9 @@ def _named(settings: Settings) -> Iterator[Check]:
         yield Check(NAME, "fail", f"{variable}: {exposure.sentence}", f"Run `{exposure.command}`.")
 
 
-def _contestants(settings: Settings) -> Iterator[Check]:
-    folder = contestants.folder_of(settings)
-    if folder and (refused := contestants.refusal(folder)):
+def _custom_kernels(settings: Settings) -> Iterator[Check]:
+    folder = custom_kernels.folder_of(settings)
+    if folder and (refused := custom_kernels.refusal(folder)):
         yield _split(refused)
 
 

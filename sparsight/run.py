@@ -70,8 +70,8 @@ class Task:
         match source.what:
             case Path() as file:
                 return self._send(file, "", source.options)
-            case Call(family, parameters):
-                return self.client.generate(family, **parameters)
+            case Call(generator, parameters):
+                return self.client.generate(generator, **parameters)
             case address:
                 matrix = find_matrix(self.client, address)
         if matrix["state"] == "recorded":

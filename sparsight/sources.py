@@ -20,7 +20,7 @@ ID = re.compile(r"[A-Za-z0-9_-]+")
 class Call:
     """The call of a generator."""
 
-    family: str
+    generator: str
     parameters: Mapping[str, Any]
 
 
@@ -52,15 +52,15 @@ def find_sources(texts: Sequence[str], options: Mapping[str, Any]) -> list[Sourc
 
 
 def parse_call(text: str) -> Call:
-    """The call `family:name=value,…`; raises ParameterError for a family, a name or a value that is none."""
-    from gpu_engine.generators import generator
+    """The call `generator:name=value,…`; raises ParameterError for a family, a name or a value that is none."""
+    from gpu_engine.generators import find_generator
     from gpu_engine.parameters import assignments, parse_params
 
-    family, _, rest = text.partition(":")
-    parameters = generator(family).Params
+    generator, _, rest = text.partition(":")
+    parameters = find_generator(generator).Params
     values = assignments(parameters, rest)
     parse_params(parameters, values)
-    return Call(family, values)
+    return Call(generator, values)
 
 
 @contextmanager
@@ -92,7 +92,7 @@ def _sources(text: str, options: Mapping[str, Any]) -> list[Source]:
     if not ID.fullmatch(text):
         raise InputError(
             f"{quote(text)} is not there; expected a matrix file, a folder of them, the id of a matrix or "
-            "FAMILY:NAME=VALUE,…."
+            "GENERATOR:NAME=VALUE,…."
         )
     return [Source(text, Address(text))]
 

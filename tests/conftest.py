@@ -59,7 +59,7 @@ LONG = (
     "tests/sparsight/test_serve.py",
     "tests/test_deployment.py",
     "tests/browser/test_pages.py",
-    "tests/gpu_engine/contestants/test_honest.py",
+    "tests/gpu_engine/custom_kernels/test_honest.py",
     "tests/browser/test_upload.py",
     "tests/server/jobs/test_worker.py",
     "tests/browser/test_weight.py",

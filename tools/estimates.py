@@ -34,7 +34,7 @@ MATRICES: tuple[tuple[str, dict[str, Any]], ...] = (
 STUDIES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("formats", {}),
     ("formats", {"kernels": ["csr/vector", "split/tile"], "rounds": 9}),
-    ("formats", {"caches": ["warm"], "sampling": "full", "rounds": 25}),
+    ("formats", {"caches": ["warm"], "sampling": "fixed", "rounds": 25}),
     ("pagerank", {"kernels": ["csr/thread+fp64", "csr/thread+cpms2"]}),
 )
 

@@ -29,7 +29,7 @@ SUBJECTS = {
     ),
     "converging": ("test_converging.py::test_a_run_ends_where_the_host_would_end_it",),
     "cpms": ("test_cpms.py",),
-    "products": ("test_products.py",),
+    "reduced_spmv": ("test_products.py",),
     "multigpu": (
         "test_multigpu.py::test_products",
         "test_multigpu.py::test_products_in_chunks",

@@ -93,7 +93,7 @@ def stepped(jobs: Sequence[Measurement], step: float, place: int) -> History:
 
 
 def outcomes(draw: Draw, length: int, step: float, trials: int, seed: int = 0) -> Counter[str]:
-    """How many histories have the step where it is, a change point elsewhere, and one that may be: `ambiguous`.
+    """How many histories have the step where it is, a change point elsewhere, and one that may be: `inconclusive`.
 
     The step is anywhere that leaves PERIOD_MIN jobs on both sides; it is found where it is put, or one job beside.
     """
@@ -107,7 +107,7 @@ def outcomes(draw: Draw, length: int, step: float, trials: int, seed: int = 0) -
         true = step > 0 and (True, "slower") in kinds
         said["found"] += true
         said["elsewhere"] += sum(kind in CHANGED for _, kind in kinds) > true
-        said["ambiguous"] += any(kind == "ambiguous" for _, kind in kinds)
+        said["inconclusive"] += any(kind == "inconclusive" for _, kind in kinds)
     return said
 
 

@@ -169,7 +169,7 @@ async def _prepare(http: httpx.AsyncClient, queued: int) -> dict[str, Any]:
         if time.monotonic() > end:
             raise SystemExit("No worker offers a device.")
         await asyncio.sleep(0.5)
-    call = {"family": "stencil", "points": 5, "nx": 100, "ny": 100}
+    call = {"generator": "stencil", "points": 5, "nx": 100, "ny": 100}
     matrix = (await http.post("/api/v1/matrices/generate", json=call)).raise_for_status().json()
     while (await http.get(matrix["links"]["self"])).json()["state"] != "ready":
         await asyncio.sleep(0.2)

@@ -89,7 +89,7 @@ class Rivals:
         rounds = taken[reference]
         gap = gap_of(self.samples[reference][rounds].tolist(), self.again[rounds].tolist())
         found = {name: measured(self.device, self.samples[name][own]) for name, own in taken.items()}
-        return {name: dataclasses.replace(m, reference_gap=gap) for name, m in found.items()}
+        return {name: dataclasses.replace(m, aa_gap=gap) for name, m in found.items()}
 
     def tally(self) -> Tally:
         """Every pair by all rounds and by those that were open."""
@@ -175,7 +175,7 @@ def together(measurements: Iterable[Measurement]) -> Iterator[list[Measurement]]
         if m.median_s and m.min_s and not m.kernel.endswith("/best"):
             axes = tuple(m.axes.items()) if m.study == "batched" else ()
             kind = m.kernel.partition("+")[2] if m.study == "formats" else ""
-            kind = m.kernel.partition("/")[0] + m.axes.get("work", "") if m.study == "scaling" else kind
+            kind = m.kernel.partition("/")[0] + m.axes.get("workload", "") if m.study == "scaling" else kind
             groups.setdefault((m.matrix_id, m.cache, axes, kind), []).append(m)
     yield from (group for group in groups.values() if len(group) > 1)
 
@@ -185,7 +185,7 @@ def of_recorded(path: Path, seed: int) -> Tally:
     random, said = np.random.default_rng(seed), Tally()
     for group in together(read(path).measurements):
         samples = {m.case: drawn(m, random, ROUNDS) for m in group}
-        gap = group[0].reference_gap if group[0].reference_gap is not None else 0.005
+        gap = group[0].aa_gap if group[0].aa_gap is not None else 0.005
         again = drawn(group[0], random, ROUNDS) * (1 + random.choice((-1, 1)) * gap / 2)
         said.add(Rivals(group[0].device, samples, again, {m.case: turn_s(m) for m in group}).tally())
     return said
@@ -197,7 +197,7 @@ def of_samples(path: Path) -> Tally:
     found = map(parse_measurement, json.loads(path.read_text(encoding="utf-8"))["measurements"])
     for group in together(found):
         samples = {m.case: np.asarray(m.samples_s) for m in group}
-        again = np.roll(samples[group[0].case], 1) * (1 + (group[0].reference_gap or 0.0))
+        again = np.roll(samples[group[0].case], 1) * (1 + (group[0].aa_gap or 0.0))
         said.add(Rivals(group[0].device, samples, again, {m.case: turn_s(m) for m in group}).tally())
     return said
 
@@ -208,7 +208,7 @@ def _equal_row(name: str, said: Tally) -> str:
     for (_, word), count in said.became.items():
         words[word] += count
     wrong = words["slower"] + words["faster"]
-    return f"| {name} | {pairs} | {words['same'] / pairs:.2%} | {wrong} | {words['ambiguous'] / pairs:.2%} |"
+    return f"| {name} | {pairs} | {words['same'] / pairs:.2%} | {wrong} | {words['inconclusive'] / pairs:.2%} |"
 
 
 def _row(name: str, said: Tally) -> str:
@@ -238,7 +238,7 @@ def main() -> int:
     parser.add_argument("--recorded", nargs="*", default=(), help="recordings, such as h200/formats.json.gz")
     arguments = parser.parse_args()
     if arguments.equal:
-        _say("| rounds of | equal pairs | same | called different | ambiguous |\n|" + " --- |" * 5)
+        _say("| rounds of | equal pairs | same | called different | inconclusive |\n|" + " --- |" * 5)
         for machine in MACHINES:
             _say(_equal_row(machine.name, of_machine(machine, arguments.trials, arguments.seed)))
         for device in ("cpu", "cuda:0"):

@@ -81,7 +81,7 @@ def with_reference(entries: Sequence[Measurement]) -> list[Measurement]:
     """All but the first two, with the gap between these."""
     first, again, *others = entries
     gap = abs((again.median_s or 0.0) / (first.median_s or 1.0) - 1)
-    return [dataclasses.replace(m, reference_gap=gap) for m in others]
+    return [dataclasses.replace(m, aa_gap=gap) for m in others]
 
 
 def outcomes(machine: Machine, ratio: float, trials: int, seed: int = 0) -> Counter[str]:
@@ -110,15 +110,15 @@ def recorded_outcomes(device: str, ratio: float) -> Counter[str]:
 def recorded_pairs(device: str, entries: list[list[int]], ratio: float) -> Iterator[list[Measurement]]:
     """Every two of a kernel's entries but its first two, which are the reference; the second one slowed down."""
     kept = with_reference([measured(device, np.asarray(rounds) * 1e-9) for rounds in entries])
-    gap = kept[0].reference_gap
+    gap = kept[0].aa_gap
     slowed = [measured(device, np.asarray(m.samples_s) * ratio) for m in kept]
     for i, j in permutations(range(len(kept)), 2):
-        yield [kept[i], dataclasses.replace(slowed[j], reference_gap=gap)]
+        yield [kept[i], dataclasses.replace(slowed[j], aa_gap=gap)]
 
 
 def _row(name: str, ratio: float, said: Counter[str]) -> str:
     pairs = said.total() - said["busy"]
-    shares = (f"{said[word] / pairs:7.2%}" for word in ("same", "slower", "faster", "ambiguous", "busy"))
+    shares = (f"{said[word] / pairs:7.2%}" for word in ("same", "slower", "faster", "inconclusive", "busy"))
     return f"| {name} | {ratio - 1:.0%} | {pairs} | {' | '.join(shares)} |"
 
 
@@ -128,7 +128,7 @@ def main() -> int:
     parser.add_argument("--trials", type=int, default=2000, help="pairs of each machine and ratio")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    heads = ("rounds of", "apart", "pairs", "same", "slower", "faster", "ambiguous", "called busy")
+    heads = ("rounds of", "apart", "pairs", "same", "slower", "faster", "inconclusive", "called busy")
     lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
     for machine in MACHINES:
         lines += [_row(machine.name, r, outcomes(machine, r, arguments.trials, arguments.seed)) for r in RATIOS]

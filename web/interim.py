@@ -109,7 +109,7 @@ def _bar(kernel: str, so_far: JsonInterim | None, predicted: float | None, end: 
     spread = units.interval_or_rounds(_rounds(so_far), (low, high), (low, high)) if so_far else units.MISSING
     texts = (units.seconds(median), spread, units.seconds(predicted))
     color = style(kernel.partition("/")[0]).color
-    stands = ("settled" if so_far.get("settled") else "open") if so_far else ""
+    stands = ("settled" if so_far.get("decided") else "open") if so_far else ""
     return InterimBar(kernel, color, _x(median, end), _x(low, end), _x(high, end), _x(predicted, end), texts, stands)
 
 

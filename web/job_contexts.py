@@ -38,7 +38,7 @@ class JobsPage:
 class JobPage:
     """`/jobs/{id}`: where a job stands and what it has found so far.
 
-    can_settle  whether it can be told that what it has measured is enough
+    can_stop  whether it can be stopped after its round
     settings  every parameter; again: the form with them
     error     why the job has failed, or why nothing runs it now
     counts    how many cases have a time; why: reasons of those that have none
@@ -50,7 +50,7 @@ class JobPage:
     topics: str
     job: JobLine
     over: bool
-    can_settle: bool
+    can_stop: bool
     status: str
     facts: tuple[tuple[str, str], ...]
     settings: FoldedTable

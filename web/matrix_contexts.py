@@ -21,8 +21,8 @@ class CatalogueLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
-    """A generator family and its fields; expectation: what its defaults make; chosen: whether its fields are shown."""
+class GeneratorForm:
+    """A generator and its fields; expectation: what its defaults make; chosen: whether its fields are shown."""
 
     name: str
     summary: str
@@ -73,7 +73,7 @@ class MatricesPage:
     first: str
     next: str
     by_name: ByName | None
-    families: tuple[Family, ...]
+    generators: tuple[GeneratorForm, ...]
     sets: tuple[Link, ...]
     set: MatrixSet | None
     studies: tuple[Choice, ...]

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.errors import NotFoundError
 from server.catalogue import get_matrix
-from server.contestants import known_contestants
+from server.custom_kernels import known_custom_kernels
 from server.db import Database
 from server.deps import DatabaseDep, FetcherDep, SettingsDep, StoreDep
 from server.events import newest_id
@@ -111,7 +111,7 @@ def show_matrix(
 ) -> Response:
     """One matrix."""
     followed = parse_selection(request.query_params.multi_items(), ("kernel", "cache"))
-    own = known_contestants(settings)
+    own = known_custom_kernels(settings)
     with reading(request, database) as session:
         page = matrices.matrix_page(session, store, matrix_id, followed, fetcher.is_on, own)
         return render(request, "matrix.html", page)
@@ -154,7 +154,7 @@ def show_comparison(job_id: str, request: Request, database: DatabaseDep) -> Res
 @router.get("/measure")
 def show_measure(request: Request, database: DatabaseDep, settings: SettingsDep) -> Response:
     """A job before it is queued."""
-    own = known_contestants(settings)
+    own = known_custom_kernels(settings)
     with reading(request, database) as session:
         return render(request, "measure.html", measure.page(session, request.query_params.multi_items(), own))
 

@@ -50,7 +50,7 @@ class Column:
 class FindingLine:
     """A finding, where it is shown in full, and what that page is called; again: to the form that measures longer.
 
-    again is None where nothing is ambiguous, or what was measured is not here.
+    again is None where nothing is inconclusive, or what was measured is not here.
 
     history  where its cases are followed over time; empty where they were recorded elsewhere
     """

@@ -7,6 +7,7 @@ from gpu_engine.findings.answer import Answer
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding
 from gpu_engine.text import units
+from gpu_engine.text.axes import axis_text
 from gpu_engine.text.tables import Head, Table
 from web import sorting
 from web.parts import TitledTable
@@ -29,7 +30,7 @@ def pivots(findings: Sequence[Finding], data: StudyData, columns: Columns) -> tu
     """
     groups: dict[str, list[Finding]] = {}
     for finding in sorting.arranged(findings, data.sort or DEFAULT, partial(_value, data)):
-        axes = (f"{name} {value}" for name, value in finding.axes.items())
+        axes = (axis_text(name, value) for name, value in finding.axes.items())
         groups.setdefault(" · ".join((finding.device, finding.cache, *axes)), []).append(finding)
     return tuple(_titled(place, own, columns) for place, own in groups.items())
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gpu_engine.errors import ParameterError
-from gpu_engine.generators import generator
+from gpu_engine.generators import find_generator
 from gpu_engine.studies import STUDIES, study
 from server import matrix_sets
 from server.deps import AccessDep, CookieDep, DatabaseDep, FetcherDep, IngestorDep, SettingsDep
@@ -50,10 +50,10 @@ async def upload_file(request: Request, ingestor: IngestorDep, caller: CallerDep
 
 @router.post("/matrices/generate", dependencies=[SUBMIT])
 def generate(fields: FieldsDep, ingestor: IngestorDep, caller: CallerDep) -> Response:
-    """Generates a matrix and shows it: `family` and its parameters, and its `name` if you like."""
-    given = {"family": "", "name": ""} | dict(fields)
-    params = values_of(generator(given["family"]).Params, fields, but=("family", "name"))
-    row, _ = take_call(ingestor, caller, given["family"], params, given["name"])
+    """Generates a matrix and shows it: `generator` and its parameters, and its `name` if you like."""
+    given = {"generator": "", "name": ""} | dict(fields)
+    params = values_of(find_generator(given["generator"]).Params, fields, but=("generator", "name"))
+    row, _ = take_call(ingestor, caller, given["generator"], params, given["name"])
     return to(f"/matrices/{row.id}")
 
 

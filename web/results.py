@@ -142,5 +142,5 @@ def _is_chosen(m: Measurement, chosen: Selection) -> bool:
     return (
         (not chosen.kernel or m.kernel in chosen.kernel)
         and (not chosen.op or op_of(m) in chosen.op)
-        and (not chosen.bits or m.details.is_reproducible is True)
+        and (not chosen.reproducible or m.details.is_reproducible is True)
     )

@@ -19,7 +19,7 @@ class Selection:
     """The chosen values of each parameter, in the order of the URL; empty means: the page's own choice.
 
     set                 of saved matrices, in place of `matrix`; one value
-    op, bits            of products: those of A or AT alone; those with the `same` bits in every run; one value each
+    op, reproducible    SpMVs of A or of AT alone; `true`: bitwise reproducible kernels alone; one value each
     kernels             a preset of them where `kernel` names none: `best`, `paper`, `libraries` or `all`; one value
     sort                the order of the matrices where they are rows under kernels: a key of web/sorting.py or a
                         kernel, with a minus descending; one value
@@ -37,7 +37,7 @@ class Selection:
     kernels: tuple[str, ...] = ()
     sort: tuple[str, ...] = ()
     op: tuple[str, ...] = ()
-    bits: tuple[str, ...] = ()
+    reproducible: tuple[str, ...] = ()
     study: tuple[str, ...] = ()
     own: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
@@ -96,20 +96,20 @@ def whole_number(name: str, most: int, unit: str) -> PageParameter:
     return PageParameter(name, check)
 
 
-ONCE = ("set", "kernels", "sort", "op", "bits", "study")
+ONCE = ("set", "kernels", "sort", "op", "reproducible", "study")
 """Given once at most, as a page's own parameters are."""
 
 KERNELS_OF = ("best", "paper", "libraries", "all")
 """The kernels that a page shows where the address names none."""
 
-SAME_BITS = "same"
-"""The kernels that gave the same bits in every run."""
+REPRODUCIBLE = "true"
+"""Shows bitwise reproducible kernels alone."""
 
 ONE_OF = {
     "cache": CACHES,
     "kernels": KERNELS_OF,
     "op": OPS,
-    "bits": (SAME_BITS,),
+    "reproducible": (REPRODUCIBLE,),
 }
 """The values of parameters that have few."""
 

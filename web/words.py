@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 from web.documents import Term, terms
 
 EXPLAINED = (
-    "ambiguous",
+    "inconclusive",
     "busy",
     "cold",
     "compulsory bytes",
@@ -18,7 +18,7 @@ EXPLAINED = (
     "cpms4",
     "dangling page",
     "floor",
-    "free",
+    "pattern",
     "gather floor",
     "imbalance",
     "nnz",
@@ -26,7 +26,7 @@ EXPLAINED = (
     "p*",
     "p*-opt",
     "reference kernel",
-    "refined32",
+    "ir32",
     "residual",
     "segment",
     "speed-up",

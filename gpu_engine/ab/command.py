@@ -42,9 +42,9 @@ def main(arguments: Sequence[str]) -> int:
     sys.stdout.write(text)
     if asked.markdown:
         write_whole(asked.markdown, text)
-    doubts = sum(pair.says == "ambiguous" for pair in pairs)
+    doubts = sum(pair.says == "inconclusive" for pair in pairs)
     if doubts:
-        sys.stderr.write(f"warning: {doubts} of {len(pairs)} pairs are ambiguous; more --rounds may settle them.\n")
+        sys.stderr.write(f"warning: {doubts} of {len(pairs)} pairs are inconclusive; more --rounds may settle them.\n")
     return SLOWER if any(pair.is_slower or pair.is_broken for pair in pairs) else 0
 
 

@@ -45,7 +45,7 @@ class Pair:
         if self.is_broken:
             return self.head.state
         if self.verdict.kind == "slower" and not self.is_slower:
-            return "ambiguous"
+            return "inconclusive"
         return self.verdict.kind
 
 

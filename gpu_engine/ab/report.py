@@ -31,11 +31,11 @@ def report(pairs: Sequence[Pair], device: DeviceInfo) -> str:
 
 
 def answer(pairs: Sequence[Pair]) -> str:
-    """`2 slower, 1 faster, 60 the same, 3 ambiguous. The worst is csr/scalar …`."""
+    """`2 slower, 1 faster, 60 the same, 3 inconclusive. The worst is csr/scalar …`."""
     counts = Counter("failed" if pair.is_broken else pair.says for pair in pairs)
     said = ", ".join(
         f"{counts[kind]} {kind}"
-        for kind in ("failed", "slower", "faster", "ambiguous", "same", "skipped")
+        for kind in ("failed", "slower", "faster", "inconclusive", "same", "skipped")
         if counts[kind]
     )
     slower = [pair for pair in pairs if pair.is_slower and pair.verdict.ratio]

@@ -41,7 +41,7 @@ EQUAL = 1.03
 """Predictions within this factor of each other are one choice."""
 
 CLOSE = 1.2
-"""Kernels predicted within this factor of the first are its contenders."""
+"""Kernels predicted within this factor of the first are its near_best."""
 
 REMEMBERED = 1024
 """Matrices whose advice is kept, for lists of them."""
@@ -82,7 +82,7 @@ def advise(features: Features, gpu: Gpu = FITTED, calibration: Calibration | Non
     return _advise(_needed(features), gpu, tuple(sorted((calibration or {}).items())))
 
 
-def contenders(
+def near_best(
     features: Features, gpu: Gpu = FITTED, cache: Cache = "warm", calibration: Calibration | None = None
 ) -> tuple[str, ...]:
     """The kernels that are predicted within CLOSE of the first one, which stands among them; none without features."""

@@ -116,7 +116,7 @@ def row_starts(batch: Batch) -> Any:
 def problem_pointers(starts: Any, rows: Any) -> tuple[Any, Any]:
     """(entries, indptr) of the batch whose rows begin there: the inverse of `row_starts`."""
     xp = array_module(starts)
-    problems = xp.arange(rows.size)
-    problem = problem_of_rows(rows + problems)
+    batch_size = xp.arange(rows.size)
+    problem = problem_of_rows(rows + batch_size)
     entries = starts[rows]
     return entries, (starts[xp.arange(problem.size) - problem] - entries[problem]).astype(np.int32)

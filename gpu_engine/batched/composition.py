@@ -103,11 +103,11 @@ class Composition:
         y = self.start(seed) if adds else np.zeros(int(rows[-1]))
         scale, limit = np.abs(y), np.zeros(y.size)
         for number, matrix in enumerate(self.matrices):
-            problems = np.flatnonzero(self.order == number)
-            vectors = rng.uniform(-1.0, 1.0, (matrix.n_cols, min(VECTORS, problems.size)))
-            which, csr = np.arange(problems.size) % VECTORS, matrix.to_scipy()
-            x[cols[problems][:, None] + np.arange(matrix.n_cols)] = vectors.T[which]
-            to = rows[problems][:, None] + np.arange(matrix.n_rows)
+            batch_size = np.flatnonzero(self.order == number)
+            vectors = rng.uniform(-1.0, 1.0, (matrix.n_cols, min(VECTORS, batch_size.size)))
+            which, csr = np.arange(batch_size.size) % VECTORS, matrix.to_scipy()
+            x[cols[batch_size][:, None] + np.arange(matrix.n_cols)] = vectors.T[which]
+            to = rows[batch_size][:, None] + np.arange(matrix.n_rows)
             y[to] += (csr @ vectors).T[which]
             scale[to] += (abs(csr) @ np.abs(vectors)).T[which]
             limit[to] = 2.0 * (np.diff(matrix.indptr) + (2.0 if adds else 1.0))

@@ -71,14 +71,14 @@ class CsriBatch:
         return sum(int(array.nbytes) for array in self.arrays)
 
 
-def warps_for(problems: int, columns: int, multiprocessors: int, shared_bytes: int) -> int:
+def warps_for(batch_size: int, columns: int, multiprocessors: int, shared_bytes: int) -> int:
     """Warps of a problem: its share of all that a GPU holds, and so many that shared memory cannot leave them too few.
 
     columns       of x for which every block has shared memory
     shared_bytes  of a multiprocessor
     """
     blocks = min(RESIDENT_BLOCKS, shared_bytes // (8 * columns + RESERVED_BYTES))
-    least, share = -(-RESIDENT_WARPS // blocks), RESIDENT_WARPS * multiprocessors // max(problems, 1)
+    least, share = -(-RESIDENT_WARPS // blocks), RESIDENT_WARPS * multiprocessors // max(batch_size, 1)
     return min(max(least, share), 32)
 
 

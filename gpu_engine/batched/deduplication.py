@@ -55,7 +55,7 @@ class Duplicates:
         pointer, column = _Slices(batch.indptr, starts), _Slices(batch.indices, batch.entries)
         bits = _Slices(batch.values.view(np.int64), batch.entries)
         n_rows, n_cols = xp.diff(batch.rows), xp.diff(batch.cols)
-        sizes = _firsts(_both(n_rows, n_cols), lambda problems, _: xp.ones(problems.size, dtype=bool))
+        sizes = _firsts(_both(n_rows, n_cols), lambda batch_size, _: xp.ones(batch_size.size, dtype=bool))
         lengths = _firsts(_both(n_rows, pointer.hashes()), pointer.equal)
         patterns = _firsts(_both(_both(sizes, lengths), column.hashes()), column.equal)
         values = _firsts(_both(xp.diff(batch.entries), bits.hashes()), bits.equal)
@@ -66,8 +66,8 @@ class Duplicates:
         """How many different sizes, row lengths, patterns, values, and matrices up to a factor there are."""
         xp = array_module(self.sizes)
         kinds = "sizes", "lengths", "patterns", "values", "multiples"
-        problems = xp.arange(self.sizes.size)
-        return {kind: int((getattr(self, kind) == problems).sum()) for kind in kinds}
+        batch_size = xp.arange(self.sizes.size)
+        return {kind: int((getattr(self, kind) == batch_size).sum()) for kind in kinds}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +91,23 @@ class _Slices:
             sums += xp.diff(reached[inside])
         return sums
 
-    def equal(self, problems: Any, firsts: Any) -> Any:
+    def equal(self, batch_size: Any, firsts: Any) -> Any:
         """Whether the parts of these problems equal those of the others, which are as long: bool [pairs]."""
-        same = array_module(self.array).ones(problems.size, dtype=bool)
-        for pair, mine, other in self.pairs(problems, firsts, same):
+        same = array_module(self.array).ones(batch_size.size, dtype=bool)
+        for pair, mine, other in self.pairs(batch_size, firsts, same):
             same[pair[self.array[mine] != self.array[other]]] = False
         return same
 
-    def pairs(self, problems: Any, firsts: Any, wanted: Any) -> Any:
+    def pairs(self, batch_size: Any, firsts: Any, wanted: Any) -> Any:
         """(pair, element of its problem, element of its first) of all wanted pairs of equal size, block by block."""
         xp = array_module(self.array)
-        compared = xp.flatnonzero(wanted & (problems != firsts))
-        borders = pointers(xp.diff(self.starts)[problems[compared]], np.int64)
+        compared = xp.flatnonzero(wanted & (batch_size != firsts))
+        borders = pointers(xp.diff(self.starts)[batch_size[compared]], np.int64)
         for block in blocks(int(borders[-1])):
             places = xp.arange(block.start, block.stop)
             number = xp.searchsorted(borders, places, side="right") - 1
             pair, within = compared[number], places - borders[number]
-            yield pair, self.starts[problems[pair]] + within, self.starts[firsts[pair]] + within
+            yield pair, self.starts[batch_size[pair]] + within, self.starts[firsts[pair]] + within
 
 
 def _sums(values: Any) -> Any:
@@ -171,20 +171,20 @@ def _multiples(batch: Batch, patterns: Any) -> tuple[Any, Any]:
     factors = xp.ones(batch.count)
     values = _Slices(batch.values, batch.entries)
 
-    def same(problems: Any, firsts: Any) -> Any:
-        empty = xp.diff(batch.entries)[problems] == 0
-        quotients = xp.where(empty, 1.0, _quotients(batch.values, pivots[problems], pivots[firsts]))
-        wanted = pivots[problems] - batch.entries[problems] == pivots[firsts] - batch.entries[firsts]
-        equal = wanted & (problems == firsts)
+    def same(batch_size: Any, firsts: Any) -> Any:
+        empty = xp.diff(batch.entries)[batch_size] == 0
+        quotients = xp.where(empty, 1.0, _quotients(batch.values, pivots[batch_size], pivots[firsts]))
+        wanted = pivots[batch_size] - batch.entries[batch_size] == pivots[firsts] - batch.entries[firsts]
+        equal = wanted & (batch_size == firsts)
         for step in STEPS:
             factor = _beside(quotients, step)
             tried = wanted & ~equal
             exact = tried.copy()
-            for pair, mine, other in values.pairs(problems, firsts, tried):
+            for pair, mine, other in values.pairs(batch_size, firsts, tried):
                 with np.errstate(all="ignore"):
                     product = factor[pair] * batch.values[other]
                 exact[pair[product.view(np.int64) != batch.values[mine].view(np.int64)]] = False
-            factors[problems[exact]] = factor[exact]
+            factors[batch_size[exact]] = factor[exact]
             equal |= exact
         return equal
 

@@ -111,13 +111,13 @@ def _group_borders(work: Any, cols: Any, kinds: Any, limits: Any) -> tuple[Any, 
     work, cols  int64 [problems + 1], ascending: sums over the problems before
     limits      int64 [kinds, 2], most work and most columns of a group
     """
-    problems = work.size - 1
+    batch_size = work.size - 1
     size = 0
-    for p in range(problems):
+    for p in range(batch_size):
         size += max(1, -(-(work[p + 1] - work[p]) // limits[kinds[p], 0]))
     begins, first, last = (np.empty(size + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64))
     count, is_open = 0, False
-    for p in range(problems):
+    for p in range(batch_size):
         most, window = limits[kinds[p]]
         if is_open and kinds[p] == kinds[p - 1]:
             begin = first[count - 1]
@@ -130,5 +130,5 @@ def _group_borders(work: Any, cols: Any, kinds: Any, limits: Any) -> tuple[Any, 
             begins[count], first[count], last[count] = work[p] + part * own // parts, p, p + 1
             count += 1
         is_open = parts == 1
-    begins[count] = work[problems]
+    begins[count] = work[batch_size]
     return begins[: count + 1], first[:count], last[:count]

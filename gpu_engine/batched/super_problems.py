@@ -77,10 +77,10 @@ def join_problems(batch: Batch) -> tuple[Batch, Any]:
 @numba.njit(cache=True)
 def _super_starts(rows: Any, cols: Any, least: int, most: int) -> Any:
     """First problem of each, and the end: with `least` rows or joined to 4·`least`, of at most `most` columns."""
-    problems = rows.size - 1
-    starts = np.empty(problems + 1, np.int64)
+    batch_size = rows.size - 1
+    starts = np.empty(batch_size + 1, np.int64)
     count = 0
-    for p in range(problems):
+    for p in range(batch_size):
         if count > 0 and p > 0:
             first = starts[count - 1]
             n_rows, n_cols = rows[p + 1] - rows[p], cols[p + 1] - cols[p]
@@ -90,7 +90,7 @@ def _super_starts(rows: Any, cols: Any, least: int, most: int) -> Any:
                 continue
         starts[count] = p
         count += 1
-    starts[count] = problems
+    starts[count] = batch_size
     return starts[: count + 1]
 
 

@@ -19,11 +19,11 @@ SPREAD = (Head("geometric mean"), Head("95 %", "interval"), Head("lowest"), Head
 Floor = Callable[[Measurement], float | None]
 
 FLOORS: Mapping[str, Floor] = {
-    "floor": lambda m: m.floor_s,
-    "gather floor": lambda m: m.gather_floor_s,
+    "floor": lambda m: m.roofline_s,
+    "gather floor": lambda m: m.gather_probe_s,
 }
 
-KINDS: tuple[VerdictKind, ...] = ("faster", "same", "ambiguous", "slower")
+KINDS: tuple[VerdictKind, ...] = ("faster", "same", "inconclusive", "slower")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ class MatrixFeatures:
     ave, sigma, max_min  mean, standard deviation, and maximum − minimum of the row lengths
     empty_rows           of a graph: its dangling pages; None where it is not known
     stored               all that is known, as `gpu_engine.matrices.features` names it; empty of a deleted matrix
-    source               of a generated one its `family` and `params`; empty where it is not known
+    source               of a generated one its `generator` and `params`; empty where it is not known
     """
 
     name: str
@@ -52,7 +52,7 @@ class MatrixFeatures:
 
     @property
     def compulsory_bytes(self) -> int:
-        """Bytes that any product must move: CSR once, x once, y once, as in `floor_s`."""
+        """Bytes that any product must move: CSR once, x once, y once, as in `roofline_s`."""
         return 12 * self.nnz + 4 * (self.n_rows + 1) + 8 * (self.n_cols + self.n_rows)
 
 

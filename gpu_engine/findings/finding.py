@@ -85,7 +85,7 @@ class Finding:
             "device": self.device,
             "cache": self.cache,
             "axes": dict(self.axes),
-            "leaders": list(self.leaders),
+            "fastest": list(self.leaders),
             "decided": self.decided,
             "busy": self.busy or None,
             "sentences": list(self.sentences),
@@ -129,7 +129,7 @@ def verdict_on(m: Measurement, baseline: Measurement | None) -> tuple[Word, floa
     if m is baseline:
         return "baseline", 1.0, "Every other kernel is compared with this one."
     if baseline is None:
-        return "ambiguous", None, "There is nothing to compare it with."
+        return "inconclusive", None, "There is nothing to compare it with."
     verdict = compare(baseline, m)
     return verdict.kind, verdict.ratio, verdict.reason
 

@@ -52,7 +52,7 @@ class Ranking:
         """
         if not self.leaders:
             return self.busy
-        doubt = f"; {join([name(m) for m in self.unsettled], NAMED)} may be as fast (ambiguous)"
+        doubt = f"; {join([name(m) for m in self.unsettled], NAMED)} may be as fast (inconclusive)"
         said = f"{join([name(m) for m in self.leaders], NAMED)} {self.claim} {where}: {', '.join(filter(None, facts))}"
         return f"{said}{doubt if self.unsettled else ''}."
 
@@ -71,7 +71,7 @@ def _ranked(given: Identical, beside: Identical) -> Ranking:
     busy = noise((*given, *beside))
     kinds = [compare(timed[0], m).kind for m in timed]
     leaders = () if busy else tuple(m for m, kind in zip(timed, kinds, strict=True) if kind == "same" or m is timed[0])
-    unsettled = tuple(m for m, kind in zip(timed, kinds, strict=True) if kind == "ambiguous" and m is not timed[0])
+    unsettled = tuple(m for m, kind in zip(timed, kinds, strict=True) if kind == "inconclusive" and m is not timed[0])
     return Ranking(timed, leaders, unsettled, busy)
 
 

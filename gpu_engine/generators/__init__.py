@@ -48,7 +48,7 @@ GENERATORS: tuple[Generator, ...] = (
 NNZ_MAX = 500_000_000
 
 
-def generator(name: str) -> Generator:
+def find_generator(name: str) -> Generator:
     """The generator of that name; raises ParameterError naming the known ones."""
     return find_by_name("generator", name, {own.name: own for own in GENERATORS}, "known")
 
@@ -58,7 +58,7 @@ def generate(name: str, params: Mapping[str, Any], nnz_max: int = NNZ_MAX) -> Cs
 
     Raises as `allowed_params`, before anything is built.
     """
-    return generator(name).build(allowed_params(name, params, nnz_max))
+    return find_generator(name).build(allowed_params(name, params, nnz_max))
 
 
 def allowed_params(name: str, params: Mapping[str, Any], nnz_max: int) -> Any:
@@ -66,7 +66,7 @@ def allowed_params(name: str, params: Mapping[str, Any], nnz_max: int) -> Any:
 
     Raises ParameterError for what it does not know or allow, TooLargeError where more than `nnz_max` are expected.
     """
-    chosen = generator(name)
+    chosen = find_generator(name)
     parsed = parse_params(chosen.Params, params)
     expected = chosen.estimate_nnz(parsed)
     if expected > nnz_max:

@@ -10,9 +10,9 @@ from pathlib import Path
 from gpu_engine.errors import InputError, SparsightError
 from gpu_engine.gpu_bench import call_records, calls_command, calls_tables
 from gpu_engine.gpu_bench.benchmarks import BENCHMARKS, Benchmark
-from gpu_engine.gpu_bench.documents import write_tables
 from gpu_engine.gpu_bench.markdown import BenchmarkData, report
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
+from gpu_engine.gpu_bench.recorded_tables import recorded_tables, reports
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.host.device import DEVICE_HELP, find_device
 from gpu_engine.host.whole_files import write_whole
@@ -24,19 +24,17 @@ from gpu_engine.studies import study
 
 RESOURCES = "kernels.md"
 
-DOCUMENTS = Path("docs")
-"""The documents whose tables are of recordings, seen from the repository."""
-
 
 def main(argv: Sequence[str] | None = None, subjects: Sequence[Subject] | None = None) -> int:
     """Runs the command line; returns the exit code: 0 all cases have a time or a reason, 1 one failed, 2 bad input."""
-    arguments = _parser().parse_args(argv)
+    arguments = _parser().parse_intermixed_args(argv)
     benchmark = BENCHMARKS[arguments.study]
     try:
         if arguments.action == "tables":
-            for path in write_tables(DOCUMENTS):
-                _say(f"wrote the tables of {path}")
+            _print_tables(arguments.names, arguments.out)
             return 0
+        if arguments.names:
+            raise InputError(f"Only tables takes names of recordings; leave out {' '.join(arguments.names)}.")
         if arguments.action == "calls":
             sys.stdout.write(_calls(calls_command.SUBJECTS if subjects is None else subjects, arguments))
             return 0
@@ -57,6 +55,18 @@ def main(argv: Sequence[str] | None = None, subjects: Sequence[Subject] | None =
         _say(f"error: {error}")
         return 2
     return int(any(m.state == "failed" for m in recording.measurements))
+
+
+def _print_tables(names: Sequence[str], folder: Path | None) -> None:
+    """Print the tables of recordings, or write those of each recording into a file of the folder."""
+    for name, text in reports(names, recorded_tables(RECORDED)):
+        if folder is None:
+            sys.stdout.write(f"{text}\n")
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{name.replace('/', '-')}.md"
+        write_whole(path, text)
+        _say(f"wrote {path}")
 
 
 def _calls(subjects: Sequence[Subject], arguments: argparse.Namespace) -> str:
@@ -165,8 +175,15 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         choices=("measure", "calls", "tables"),
         default="measure",
-        help="measure a study, or what calls of libraries cost; or write the tables of the recordings into docs/",
+        help="measure a study, or what calls of libraries cost; or print the tables of the reference results",
     )
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="of tables: DEVICE, DEVICE/STUDY or DEVICE/STUDY/TABLE, such as h200/formats; all if left out",
+    )
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="of tables: write one file per recording here")
     parser.add_argument("--study", choices=BENCHMARKS, default="formats", help="what to measure")
     parser.add_argument("--folder", type=Path, default=Path("gpu-bench"), help="matrices, records and tables go here")
     parser.add_argument("--collection", type=Path, help="folder with files of the SuiteSparse Matrix Collection")

@@ -85,8 +85,8 @@ def _batches() -> Iterable[Subject]:
     for length in LENGTHS:
         few = {"n": 1024, "dense": length, "mean": 0.0}
         yield Subject(f"few-rows-{length}", "batch few rows", generated("dense_rows", few))
-    for name, family, params in PAPER:
-        source = generated(family, params)
+    for name, generator, params in PAPER:
+        source = generated(generator, params)
         yield Subject(name.partition("/")[2], "batch paper", collected(name), stand_in=source)
 
 

@@ -38,9 +38,9 @@ def passes(subject: Subject, backend: str, rounds: int) -> Iterator[BatchedParam
         kernels = () if subject.group == "batch random" and chosen["batches"] == (MEDIUM,) else apart(backend)
         yield BatchedParams(
             kernels=kernels,
-            compose=("copies",),
+            compose=("uniform",),
             rounds=rounds,
-            sampling="full",
+            sampling="fixed",
             energy_s=ENERGY_S,
             energy="all",
             **chosen,
@@ -58,7 +58,7 @@ def measure_mixed(
     """The measurements of Figures 6 and 7: mixed batches of the paper's matrices of similar order, and of all."""
     kernels = apart(bench.device.backend)
     params = BatchedParams(
-        kernels, (MEDIUM, LARGE), ("mixed",), rounds=rounds, sampling="full", energy_s=ENERGY_S, energy="all"
+        kernels, (MEDIUM, LARGE), ("mixed",), rounds=rounds, sampling="fixed", energy_s=ENERGY_S, energy="all"
     )
     for members in mixtures(subjects):
         yield from measure_passes(BatchedStudy(), [params], members, matrix_cache, bench, say)

@@ -17,7 +17,7 @@ from gpu_engine.text import units
 from gpu_engine.text.tables import Head
 
 CHAIN, BRANCHES = "cusparse/chain", "cusparse/branches"
-BATCH = (Head("matrix", numeric=False), Head("problems"))
+BATCH = (Head("matrix", numeric=False), Head("batch_size"))
 
 Rivals = Callable[[BatchGroup], Mapping[str, Measurement | None]]
 
@@ -53,7 +53,7 @@ def row_lengths(data: BenchmarkData) -> Iterator[Section]:
 def collection(data: BenchmarkData) -> Iterator[Section]:
     """Figure 5: rates of every kernel on the paper's matrices, by ascending mean row length."""
     batches = _added(data, "batch paper")
-    most = [b for b in batches if b.problems == max(each.problems for each in batches)]
+    most = [b for b in batches if b.batch_size == max(each.batch_size for each in batches)]
     title = "the paper's matrices (Figure 5)"
     cases = [case for b in most if (case := _beside(data, b, f"Copies of {title}, {b.cache}", _of(BEST)))]
     yield from compared(f"Copies of {title} over cuSPARSE", cases, BATCH, "matrices")
@@ -104,7 +104,7 @@ def _beside(data: BenchmarkData, b: BatchGroup, title: str, rivals: Rivals) -> C
 
 
 def _names(data: BenchmarkData, b: BatchGroup) -> tuple[str, ...]:
-    return name_of(b, data.study), units.count(b.problems)
+    return name_of(b, data.study), units.count(b.batch_size)
 
 
 def _batches(data: BenchmarkData, group: str = "") -> list[BatchGroup]:

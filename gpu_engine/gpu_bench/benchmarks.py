@@ -12,7 +12,7 @@ from gpu_engine.gpu_bench import (
     formats_tables,
     pagerank,
     pagerank_tables,
-    products,
+    reduced_spmv,
     scaling,
     scaling_tables,
 )
@@ -74,7 +74,7 @@ OWN: Mapping[str, Benchmark] = {
         SUBJECTS, formats.passes, formats_tables.TABLES, recorded=in_given_order, resources=resources_table
     ),
     "pagerank": Benchmark(GRAPH_SUBJECTS, pagerank.passes, pagerank_tables.TABLES),
-    "products": Benchmark(GRAPH_SUBJECTS, products.passes, products.TABLES),
+    "reduced_spmv": Benchmark(GRAPH_SUBJECTS, reduced_spmv.passes, reduced_spmv.TABLES),
     "batched": Benchmark(BATCH_SUBJECTS, batched.passes, batched_tables.TABLES, measure_all=batched.measure_mixed),
     "scaling": Benchmark(
         SHARED_SUBJECTS, scaling.passes, scaling_tables.TABLES, measure_own=scaling.measure, sized=shared_subjects

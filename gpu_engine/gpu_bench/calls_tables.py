@@ -1,7 +1,7 @@
 """The tables of what calls and solves take."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gpu_engine.findings.comparisons import Comparison
 from gpu_engine.gpu_bench.call_records import CallsRecording, CallTimes, SolveTimes
@@ -83,9 +83,9 @@ TABLES: Mapping[str, Callable[[CallsRecording], Iterable[Section]]] = {
 """By name."""
 
 
-def report(recording: CallsRecording) -> str:
-    """All tables."""
-    sections = (section for table in TABLES.values() for section in table(recording))
+def report(recording: CallsRecording, names: Sequence[str] = tuple(TABLES)) -> str:
+    """Return the tables with these names in Markdown."""
+    sections = (section for name in names for section in TABLES[name](recording))
     return f"# calls, {recording.device.name}, {recording.created_at}\n\n{render(sections)}"
 
 

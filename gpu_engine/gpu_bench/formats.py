@@ -16,10 +16,10 @@ def passes(subject: Subject, backend: str, rounds: int) -> Iterator[FormatsParam
     few = tuple(name for name in (*_compressed(backend), *FAST) if name in kernel_names(backend))
     rivals = (*competitor_names(backend), BEST) if competitor_names(backend) else ()
     yield FormatsParams(
-        (*few, *rivals) if subject.group == "pattern" else (), rounds=rounds, sampling="full", energy_s=0.0
+        (*few, *rivals) if subject.group == "pattern" else (), rounds=rounds, sampling="fixed", energy_s=0.0
     )
     for order in subject.orders:
-        yield FormatsParams((*few, *rivals), rounds=rounds, sampling="full", energy_s=0.0, order=order)  # type: ignore[arg-type]
+        yield FormatsParams((*few, *rivals), rounds=rounds, sampling="fixed", energy_s=0.0, reorder=order)  # type: ignore[arg-type]
 
 
 def _compressed(backend: str) -> Iterator[str]:

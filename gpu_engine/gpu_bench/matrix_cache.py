@@ -84,7 +84,7 @@ class MatrixCache:
 
     def _whole(self, subject: Subject) -> CsrMatrix:
         if kind_of(subject.source) == "generated":
-            return generate(subject.source["family"], subject.source["params"], NNZ_MAX)
+            return generate(subject.source["generator"], subject.source["params"], NNZ_MAX)
         return read_matrix(self._file(subject), ReadLimits()).matrix
 
     def _is_complete(self, subject: Subject) -> bool:
@@ -104,4 +104,4 @@ class MatrixCache:
 
 
 def _in_parts(subject: Subject) -> GeneratedMatrix:
-    return GeneratedMatrix.of(subject.source["family"], subject.source["params"])
+    return GeneratedMatrix.of(subject.source["generator"], subject.source["params"])

@@ -23,21 +23,21 @@ def passes(subject: Subject, backend: str, rounds: int) -> Iterator[PagerankPara
     """Every kernel with the paper's schedule and with values that stay in segments, cuGraph; then other schedules, in
     time alone. Of the paper's graphs what the paper measures.
     """
-    fixed = {"rounds": rounds, "sampling": "full", "energy": "all", "energy_s": ENERGY_S}
+    fixed = {"rounds": rounds, "sampling": "fixed", "energy": "all", "energy_s": ENERGY_S}
     if subject.group == "paper graph":
-        yield PagerankParams(kernels=PAPERS, part="lower", **fixed)  # type: ignore[arg-type]
+        yield PagerankParams(kernels=PAPERS, triangle="lower", **fixed)  # type: ignore[arg-type]
         return
     names = tuple(k.name for k in kernels_on(backend) if not k.single and _is_measured(k.name, subject))
     ends: tuple[str, ...] = ("fp64", "segments") if backend == "cuda" else ("fp64",)
-    yield PagerankParams(kernels=(*names, *peer_names(backend)), at_end=ends, **fixed)  # type: ignore[arg-type]
+    yield PagerankParams(kernels=(*names, *peer_names(backend)), final_storage=ends, **fixed)  # type: ignore[arg-type]
     best = "split/tile" if backend == "cuda" else "csr/thread"
     four, both = (f"{best}+cpms4",), (f"{best}+cpms2", f"{best}+cpms4")
-    others = {"rounds": rounds, "sampling": "full", "energy": "all", "energy_s": 0.0, "at_end": ends[-1:]}
-    yield PagerankParams(kernels=four, first=(2,), **others)  # type: ignore[arg-type]
-    yield PagerankParams(kernels=both, near=(1.0, 256.0), **others)  # type: ignore[arg-type]
+    others = {"rounds": rounds, "sampling": "fixed", "energy": "all", "energy_s": 0.0, "final_storage": ends[-1:]}
+    yield PagerankParams(kernels=four, start_segments=(2,), **others)  # type: ignore[arg-type]
+    yield PagerankParams(kernels=both, raise_at=(1.0, 256.0), **others)  # type: ignore[arg-type]
 
 
 def _is_measured(kernel: str, subject: Subject) -> bool:
     """Whether a run is short enough: one thread a page takes long where a page has many links."""
     layout, _, precision = kernel.partition("+")
-    return not layout.endswith("/thread") or subject.source.get("family") in EVEN or precision in FEW
+    return not layout.endswith("/thread") or subject.source.get("generator") in EVEN or precision in FEW

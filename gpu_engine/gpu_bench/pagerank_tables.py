@@ -26,7 +26,7 @@ def fastest(data: BenchmarkData) -> Iterator[Section]:
         Comparison("Runs to convergence in fp64", _graph(data, group), full.measurement, _rivals(group))
         for group in run_groups(data.study)
         # Of lower triangles only the paper's kernels ran, which are seldom the fastest.
-        if group.part == "full" and (full := group.fastest_full)
+        if group.triangle == "full" and (full := group.fastest_full)
     ]
     first, *others = compared("The fastest run in fp64 over cuGraph", cases, GRAPH, "graphs")
     yield Section(first.title, first.table, pays(data.study))

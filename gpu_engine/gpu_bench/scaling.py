@@ -18,36 +18,40 @@ from gpu_engine.studies.scaling import ScalingParams, case_of, settings
 from gpu_engine.studies.scaling.experiment import ScalingExperiment, ScalingPlan
 
 PASSES: tuple[dict[str, Any], ...] = (
-    {"work": ("cold",)},
+    {"workload": ("cold",)},
     # On every device we alone merge.
-    {"work": ("cold",), "strategies": ("p*-opt",), "merge": ("device",)},
-    {"work": ("cold",), "strategies": ("p*-opt",), "product": ("cusparse",)},
+    {"workload": ("cold",), "strategies": ("p*-opt",), "merge": ("device",)},
+    {"workload": ("cold",), "strategies": ("p*-opt",), "kernel_library": ("cusparse",)},
     {
-        "work": ("resident", "iterate"),
+        "workload": ("resident", "iterate"),
         "partitionings": ("pCSR",),
-        "exchange": ("image", "all-gather"),
-        "product": ("ours", "cusparse"),
+        "exchange": ("halo", "all-gather"),
+        "kernel_library": ("sparsight", "cusparse"),
     },
 )
 """What is measured of a matrix; of those of the paper what the paper measures, and our merge beside it."""
 
-PARTS: dict[str, Any] = {"work": ("resident", "iterate"), "partitionings": ("pCSR",), "product": ("ours", "cusparse")}
+PARTS: dict[str, Any] = {
+    "workload": ("resident", "iterate"),
+    "partitionings": ("pCSR",),
+    "kernel_library": ("sparsight", "cusparse"),
+}
 """And of matrices that fill a device, of which few stay there at once."""
 
 NUMA: dict[str, Any] = {
-    "work": ("cold",),
+    "workload": ("cold",),
     "strategies": ("p*-opt",),
     "placement": ("paper", "none", "one", "interleaved"),
     "affinity": ("paper", "off"),
 }
 """And on hosts whose GPUs hang on several NUMA nodes."""
 
-RANKS: dict[str, Any] = {"work": ("pagerank",), "partitionings": ("pCSR",), "exchange": ("all-gather",)}
+RANKS: dict[str, Any] = {"workload": ("pagerank",), "partitionings": ("pCSR",), "exchange": ("all-gather",)}
 """And of the skewed one, which is a graph; of graphs of few links alone."""
 
 RATIOS: tuple[dict[str, Any], ...] = (
-    {"work": ("cold",), "strategies": ("p*-opt",), "cold_cut": ("paper", "lines"), "partitionings": ("pCSR",)},
-    {"work": ("resident",), "partitionings": ("pCSR",)},
+    {"workload": ("cold",), "strategies": ("p*-opt",), "cold_balance": ("paper", "rows"), "partitionings": ("pCSR",)},
+    {"workload": ("resident",), "partitionings": ("pCSR",)},
 )
 """What is measured of rows of two lengths: equal rows and equal nonzeros, all else alike."""
 
@@ -85,4 +89,4 @@ def passes(subject: Subject, rounds: int, several_nodes: bool = False) -> Iterat
     }.get(subject.group, PASSES)
     numa = [NUMA] if several_nodes and subject.group in ("shared", "shared skewed", "shared paper") else []
     for fields in (*chosen, *numa):
-        yield ScalingParams(rounds=rounds, sampling="full", **fields)
+        yield ScalingParams(rounds=rounds, sampling="fixed", **fields)

@@ -82,7 +82,7 @@ class Subject:
     @property
     def is_natural(self) -> bool:
         """Whether it is one of the families with the values that it holds in practice: 1 in a graph."""
-        is_graph = self.source.get("family") in GRAPHS
+        is_graph = self.source.get("generator") in GRAPHS
         return self.group == "pattern" or (self.group == "families" and not is_graph)
 
 
@@ -234,11 +234,11 @@ UNFITTED: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 
 def _families() -> Iterable[Subject]:
-    for name, family, params, orders in FAMILIES:
-        yield Subject(name, "families", generated(family, params), orders)
-    for name, family, params, _ in FAMILIES:
-        if family in GRAPHS:
-            yield Subject(f"{name}, ones", "pattern", generated(family, params | {"values": "ones"}))
+    for name, generator, params, orders in FAMILIES:
+        yield Subject(name, "families", generated(generator, params), orders)
+    for name, generator, params, _ in FAMILIES:
+        if generator in GRAPHS:
+            yield Subject(f"{name}, ones", "pattern", generated(generator, params | {"values": "ones"}))
 
 
 LARGE_GRAPHS: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -248,17 +248,17 @@ LARGE_GRAPHS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 
 def _graphs() -> Iterable[Subject]:
-    for name, family, params, _ in FAMILIES:
-        if family == "web":
+    for name, generator, params, _ in FAMILIES:
+        if generator == "web":
             yield Subject(
-                f"{name}, links", "graph", generated(family, params | {"values": "ones", "transposed": False})
+                f"{name}, links", "graph", generated(generator, params | {"values": "ones", "transposed": False})
             )
-        elif family in GRAPHS:
-            yield Subject(f"{name}, ones", "graph", generated(family, params | {"values": "ones"}))
-        elif family != "powerlaw":
-            yield Subject(name, "graph", generated(family, params))
-    for name, family, params in LARGE_GRAPHS:
-        yield Subject(name, "graph", generated(family, params))
+        elif generator in GRAPHS:
+            yield Subject(f"{name}, ones", "graph", generated(generator, params | {"values": "ones"}))
+        elif generator != "powerlaw":
+            yield Subject(name, "graph", generated(generator, params))
+    for name, generator, params in LARGE_GRAPHS:
+        yield Subject(name, "graph", generated(generator, params))
     yield Subject("cnr-2000", "graph", collected("LAW/cnr-2000"))
 
 
@@ -278,14 +278,14 @@ PAPER_GRAPHS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 
 def _paper_graphs() -> Iterable[Subject]:
-    for name, family, params in PAPER_GRAPHS:
-        ones = {} if family == "stencil" else {"values": "ones"}
-        source = generated(family, params | ones)
+    for name, generator, params in PAPER_GRAPHS:
+        ones = {} if generator == "stencil" else {"values": "ones"}
+        source = generated(generator, params | ones)
         yield Subject(name.partition("/")[2], "paper graph", collected(name), stand_in=source)
 
 
 def _collection() -> Iterable[Subject]:
-    stand_ins = {name: generated(family, params) for name, family, params in PAPER_FORMATS}
+    stand_ins = {name: generated(generator, params) for name, generator, params in PAPER_FORMATS}
     for name in dict.fromkeys((*COLLECTED, *stand_ins)):
         group: Group = "collection" if name in COLLECTED else "paper formats"
         yield Subject(name.partition("/")[2], group, collected(name), stand_in=stand_ins.get(name))
@@ -298,7 +298,7 @@ SUBJECTS: tuple[Subject, ...] = (
     *_families(),
     *(Subject(name, "row lengths", generated("rows", {"n": 2**20} | params)) for name, params in ROW_LENGTHS),
     *_collection(),
-    *(Subject(name, "small", generated(family, params)) for name, family, params in FEW),
-    *(Subject(name, "held out", generated(family, params)) for name, family, params in HELD_OUT),
-    *(Subject(name, "unfitted class", generated(family, params)) for name, family, params in UNFITTED),
+    *(Subject(name, "small", generated(generator, params)) for name, generator, params in FEW),
+    *(Subject(name, "held out", generated(generator, params)) for name, generator, params in HELD_OUT),
+    *(Subject(name, "unfitted class", generated(generator, params)) for name, generator, params in UNFITTED),
 )

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 
-GIVEN = "given"
+GIVEN = "none"
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class _Variables:
         """Every variable to the end of the file."""
         order = _byte_order(self.stream.take(HEADER_BYTES))
         variables = 0
-        while not self.stream.at_end():
+        while not self.stream.final_storage():
             variables += 1
             if variables > VARIABLES_MAX:
                 raise TooLargeError(f"The .mat file has more than {VARIABLES_MAX} variables; save the matrix alone.")

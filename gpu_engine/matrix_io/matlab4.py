@@ -94,7 +94,7 @@ class _Variables:
     def read(self, stream: ByteStream) -> None:
         """Read every variable to the end of the file."""
         variables = 0
-        while not stream.at_end():
+        while not stream.final_storage():
             variables += 1
             if variables > VARIABLES_MAX:
                 raise TooLargeError(f"The .mat file has more than {VARIABLES_MAX} variables; save the matrix alone.")

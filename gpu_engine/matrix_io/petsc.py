@@ -86,13 +86,13 @@ def _matrix(stream: ByteStream, integer: str, limits: ReadLimits) -> tuple[Compr
 def _values(stream: ByteStream, nnz: int) -> tuple[Any, str]:
     """The values, behind which the file ends or goes on with another object; and what that is."""
     halves = [stream.take(4 * nnz)]
-    if nnz and stream.at_end():
+    if nnz and stream.final_storage():
         raise MatrixFileError(
             "The PETSc file ends after 4 bytes per value: it was cut, or written in single precision. "
             "Write it in double precision."
         )
     values = np.frombuffer(b"".join([*halves, stream.take(4 * nnz)]), ">f8")
-    if stream.at_end():
+    if stream.final_storage():
         return values, ""
     behind = stream.take(4)
     kind = _class_id(behind, 4) or _class_id(behind + stream.take(4), 8)

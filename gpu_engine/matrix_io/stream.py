@@ -34,14 +34,14 @@ class ByteStream:
 
     def some(self, size: int) -> bytes:
         """From one to so many bytes; raises MatrixFileError where the file ends before."""
-        if self.at_end():
+        if self.final_storage():
             raise MatrixFileError(f"The {self._what} ends too early; send the whole file.")
         piece = self._block[self._at : self._at + size]
         self._at += len(piece)
         self.position += len(piece)
         return piece
 
-    def at_end(self) -> bool:
+    def final_storage(self) -> bool:
         """Whether every byte has been handed out."""
         while self._at == len(self._block):
             block = next(self._blocks, None)

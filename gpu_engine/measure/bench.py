@@ -159,14 +159,14 @@ class Bench:
         profile: DeviceProfile | None,
         layout_bytes: int,
         cluster: Any = None,
-        enough: Callable[[], bool] = lambda: False,
+        stop_requested: Callable[[], bool] = lambda: False,
     ) -> None:
         self.device = dataclasses.replace(device, cache_bytes=stopwatch.cache_bytes)
         self.stopwatch = stopwatch
         self.layout_bytes = layout_bytes or int(stopwatch.memory_bytes * LAYOUT_SHARE[stopwatch.backend])
         self.xp = stopwatch.xp
         self.cluster = cluster
-        self.enough = enough
+        self.stop_requested = stop_requested
         self._profile = profile
         self._doubted = False
         self._environment: dict[str, str] | None = None
@@ -262,7 +262,7 @@ def open_bench(
     profile: DeviceProfile | None = None,
     layout_bytes: int = 0,
     cluster: Any = None,
-    enough: Callable[[], bool] = lambda: False,
+    stop_requested: Callable[[], bool] = lambda: False,
 ) -> Iterator[Bench]:
     """Opens a device for measuring; a profile spares the measuring of its bandwidth; layout_bytes 0: LAYOUT_SHARE.
 
@@ -278,6 +278,6 @@ def open_bench(
         stopwatch = CudaStopwatch(device)
     try:
         with stopwatch.guard():
-            yield Bench(device, stopwatch, profile, layout_bytes, cluster, enough)
+            yield Bench(device, stopwatch, profile, layout_bytes, cluster, stop_requested)
     finally:
         stopwatch.close()

@@ -40,7 +40,7 @@ class CpuStopwatch:
         self.memory_bytes = device.memory_bytes
         self.largest_footprint = max(4 * device.cache_bytes, 2**28)
         self._flush_buffer = np.zeros(2 * device.cache_bytes // 8)
-        # Filled once: a contestant that sets another one is refused.
+        # Filled once: a custom kernel that sets another one is refused.
         self._flush_s: list[float] = []
 
     def close(self) -> None:

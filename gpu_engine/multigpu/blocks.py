@@ -48,7 +48,7 @@ class Block:
 
 
 class _Filling:
-    """A block that is copied piece by piece; `lines` of them have entries of their own numbers unless they are all."""
+    """A block that is copied piece by piece; `rows` of them have entries of their own numbers unless they are all."""
 
     def __init__(self, device: Device, part: Part, compressed: bool, entries: int, lines: int, room: Room) -> None:
         self._device, self._compressed, self._entries, self._lines = device, compressed, 0, 0
@@ -59,7 +59,7 @@ class _Filling:
         self.lines = device.allocate(lines, np.int32)
 
     def add(self, piece: Part, lines: Any, count: int) -> None:
-        """Copies a piece: consecutive lines, those with the numbers `lines`, or all `count`."""
+        """Copies a piece: consecutive lines, those with the numbers `rows`, or all `count`."""
         entries = slice(self._entries, self._entries + piece.values.size)
         if self._compressed:
             put(self._device, piece.major + self._entries, self.part.major[self._lines : self._lines + count + 1])

@@ -10,7 +10,7 @@ from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.virtual import virtual_devices
 from gpu_engine.records import DeviceInfo
 
-ProductName = Literal["ours", "cusparse"]
+ProductName = Literal["sparsight", "cusparse"]
 """Whose kernels multiply the parts."""
 
 VIRTUAL_MAX = 64
@@ -26,7 +26,7 @@ def device_count(device: DeviceInfo) -> int:
 
 @contextmanager
 def open_devices(
-    device: DeviceInfo, count: int, nodes: int = 1, product: ProductName = "ours"
+    device: DeviceInfo, count: int, nodes: int = 1, kernel_library: ProductName = "sparsight"
 ) -> Iterator[tuple[Device, ...]]:
     """So many devices of the kind of `device`: the first GPUs of this process, or virtual ones of this CPU.
 
@@ -42,7 +42,7 @@ def open_devices(
             f"{count} devices are to share the matrix; there are {available} {what}. Choose 1 to {available}."
         )
     if device.backend == "cpu":
-        if product == "cusparse":
+        if kernel_library == "cusparse":
             raise ParameterError("cuSPARSE multiplies on a GPU alone; choose our products, or a device with a GPU.")
         with virtual_devices(simulated(spread(count, nodes))) as devices:
             yield devices
@@ -50,7 +50,7 @@ def open_devices(
     from gpu_engine.multigpu.cuda_device import CudaDevice, cuda_devices
     from gpu_engine.multigpu.cusparse_device import CusparseDevice
 
-    with cuda_devices(count, {"ours": CudaDevice, "cusparse": CusparseDevice}[product]) as gpus:
+    with cuda_devices(count, {"sparsight": CudaDevice, "cusparse": CusparseDevice}[kernel_library]) as gpus:
         yield gpus
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from gpu_engine.formats.base import array_module
 from gpu_engine.multigpu.partition import Part, Span
 
-ExchangeName = Literal["all-gather", "image"]
+ExchangeName = Literal["all-gather", "halo"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def _image(read: Any, own: slice) -> Piece | None:
 
 EXCHANGES: Mapping[ExchangeName, Callable[[Any, slice], Piece | None]] = {
     "all-gather": lambda _read, own: Piece(own.start, own.stop) if own.start < own.stop else None,
-    "image": _image,
+    "halo": _image,
 }
 """(which elements of the vector a part reads, what another device owns) → what is fetched from there, if anything;
 `image` fetches from each owner the range that is read, of a banded matrix what neighbours own at their borders, or the

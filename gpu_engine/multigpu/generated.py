@@ -16,7 +16,7 @@ import numpy as np
 from gpu_engine.csr_matrix import CsrMatrix, compulsory_bytes, fingerprint_of
 from gpu_engine.errors import ParameterError
 from gpu_engine.formats.base import array_module
-from gpu_engine.generators import generator
+from gpu_engine.generators import find_generator
 from gpu_engine.generators.base import ByRows, row_pointers
 from gpu_engine.multigpu.base import Device, copied, returned
 from gpu_engine.multigpu.partition import Part, SharedMatrix, Span, find_partitioning, localize
@@ -41,11 +41,11 @@ class GeneratedMatrix(SharedMatrix):
     params: Any
 
     @staticmethod
-    def of(family: str, params: Mapping[str, Any]) -> "GeneratedMatrix":
+    def of(generator: str, params: Mapping[str, Any]) -> "GeneratedMatrix":
         """That of a call; raises ParameterError for one that is none, or of a family that is made as a whole."""
-        chosen = generator(family)
+        chosen = find_generator(generator)
         if chosen.by_rows is None:
-            raise ParameterError(f"{family} makes no rows by themselves; choose stencil or stratified.")
+            raise ParameterError(f"{generator} makes no rows by themselves; choose stencil or stratified.")
         parsed = parse_params(chosen.Params, params)
         n = chosen.by_rows.size(parsed)
         pointers = row_pointers(chosen.by_rows.lengths(parsed, 0, n, np))

@@ -23,7 +23,7 @@ from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 
 
 class DistributedRanks(RankState):
-    """The state of a run on several devices; see `run.Ranks`. `settle` waits for all devices.
+    """The state of a run on several devices; see `run.Ranks`. `norm` waits for all devices.
 
     spans      where the links of each device lie
     transfers  what is fetched in each iteration
@@ -35,7 +35,7 @@ class DistributedRanks(RankState):
         params: PageRankParams,
         devices: Sequence[Device],
         segments: int = 0,
-        exchange: ExchangeName = "image",
+        exchange: ExchangeName = "halo",
         overlap: bool = False,
     ) -> None:
         """Copies links and values to the devices.

@@ -69,7 +69,7 @@ class RankIterations:
         return self._fields | {"phases_s": {name: statistics.median(s) for name, s in self._phases.items() if s}}
 
     def _restart(self) -> tuple[Step, ...]:
-        self._ranks.reset(self._schedule.first)
+        self._ranks.reset(self._schedule.start_segments)
         return self._steps
 
     def _timed(self, step: Step, exchanges: bool = False) -> float:

@@ -90,7 +90,7 @@ class RankState(ABC):
             shard.p, shard.new = shard.new, shard.p
         self._turn, self._written = 1 - self._turn, write
 
-    def settle(self) -> None:
+    def norm(self) -> None:
         """γ and the rank of dangling pages, from the sums of all devices."""
         gammas, self._dangling_rank = self._sums()
         if self._params.norm == "Linf":

@@ -36,7 +36,7 @@ class ResidentMatrix:
         stored: SharedMatrix,
         spans: Sequence[Span],
         devices: Sequence[Device],
-        exchange: ExchangeName = "image",
+        exchange: ExchangeName = "halo",
         overlap: bool = True,
     ) -> None:
         """Copies the parts to the devices.

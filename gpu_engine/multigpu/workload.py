@@ -22,7 +22,7 @@ from gpu_engine.verify import Products, Reference, products_of, reference_of
 
 WorkloadName = Literal["cold", "resident", "iterate", "pagerank"]
 
-CutName = Literal["entries", "lines"]
+CutName = Literal["nonzeros", "rows"]
 
 RANK_PARAMS = PageRankParams()
 
@@ -37,7 +37,7 @@ class Setting:
     variant   a strategy, `resident`, `iterate`, or `pagerank+` and how ranks are stored
     devices   how many share the matrix
     merge     where, of cold products
-    cut       what parts have in equal numbers; of cold products `lines` overrides their strategy, `entries` does not
+    cut       what parts have in equal numbers; of cold products `rows` overrides their strategy, `nonzeros` does not
     placement, affinity  of cold products: where arrays of the host lie, and whether threads stay beside their devices;
               None: as their strategy says
     product   whose kernels multiply
@@ -49,10 +49,10 @@ class Setting:
     variant: str
     devices: int
     merge: MergePlace | None = None
-    exchange: ExchangeName = "image"
+    exchange: ExchangeName = "halo"
     overlap: bool = False
-    cut: CutName = "entries"
-    product: ProductName = "ours"
+    balance: CutName = "nonzeros"
+    kernel_library: ProductName = "sparsight"
     placement: Placement | None = None
     affinity: bool | None = None
 
@@ -64,19 +64,19 @@ class Setting:
     @property
     def axes(self) -> tuple[tuple[str, str], ...]:
         """What tells its case from others of the same kernel."""
-        axes = [("devices", str(self.devices)), ("work", self.workload)]
+        axes = [("devices", str(self.devices)), ("workload", self.workload)]
         if self.merge is not None:
             axes.append(("merge", self.merge))
         if self.workload in ("iterate", "pagerank"):
             axes += [("exchange", self.exchange), ("overlap", "on" if self.overlap else "off")]
-        if self.workload == "resident" or (self.workload == "cold" and self.cut == "lines"):
-            axes.append(("cut", self.cut))
+        if self.workload == "resident" or (self.workload == "cold" and self.balance == "rows"):
+            axes.append(("balance", self.balance))
         if self.placement is not None:
             axes.append(("placement", self.placement))
         if self.affinity is not None:
             axes.append(("affinity", "on" if self.affinity else "off"))
-        if self.product != "ours":
-            axes.append(("product", self.product))
+        if self.kernel_library != "sparsight":
+            axes.append(("kernel_library", self.kernel_library))
         return tuple(axes)
 
 

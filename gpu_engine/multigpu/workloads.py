@@ -137,7 +137,7 @@ def strategy_of(setting: Setting) -> Strategy:
     strategy = find_strategy(setting.variant)
     return replace(
         strategy,
-        balanced=strategy.balanced and setting.cut == "entries",
+        balanced=strategy.balanced and setting.balance == "nonzeros",
         placement=setting.placement or strategy.placement,
         affinity=strategy.affinity if setting.affinity is None else setting.affinity,
     )
@@ -148,7 +148,7 @@ class ResidentProduct:
 
     def __init__(self, data: ProductData, setting: Setting, devices: Sequence[Device], clock: Clock) -> None:
         stored = data.stored(setting.partitioning)
-        spans = _cut(stored, devices, setting.cut)
+        spans = _cut(stored, devices, setting.balance)
         self._matrix = ResidentMatrix(stored, spans, devices, overlap=False)
         self._expected, self._sampler = data.reference, _Sampler(self._matrix, clock)
         self._fields = _part_fields(stored, spans)
@@ -178,7 +178,7 @@ class IteratedProduct:
 
     def __init__(self, data: ProductData, setting: Setting, devices: Sequence[Device], clock: Clock) -> None:
         stored = data.stored(setting.partitioning)
-        spans = _cut(stored, devices, "entries")
+        spans = _cut(stored, devices, "nonzeros")
         self._matrix = ResidentMatrix(stored, spans, devices, setting.exchange, setting.overlap)
         self._expected = data.iterated_reference
         self._sampler = _Sampler(self._matrix, clock, lambda: self._matrix.load(self._expected.x))
@@ -254,7 +254,7 @@ class _Phases:
 
 def _cut(stored: SharedMatrix, devices: Sequence[Device], cut: CutName) -> Sequence[Span]:
     """Equal nonzeros, among NUMA nodes first, or equal lines."""
-    if cut == "lines":
+    if cut == "rows":
         return cut_by_lines(stored, len(devices))
     # The share of a cut row crosses after every product, and is waited for: it costs more than a few entries do.
     return cut_by_entries(stored, node_groups(devices), slack=round(SLACK * stored.nnz / len(devices)))

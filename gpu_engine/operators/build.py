@@ -19,7 +19,7 @@ from gpu_engine.measure.stopwatch import now
 from gpu_engine.operators import choice, trial
 from gpu_engine.operators.choice import SHARED, Choice
 from gpu_engine.operators.matrices import Adopted, uploaded
-from gpu_engine.operators.second_layout import SecondLayout
+from gpu_engine.operators.transposed_copy import TransposedCopy
 from gpu_engine.operators.vectors import DeviceVectors, HostVectors, Vectors
 from gpu_engine.records import DeviceInfo
 from gpu_engine.text import units
@@ -34,8 +34,8 @@ class Wish:
     choose: Choose = "auto"
     kernel: str | None = None
     like: Mapping[str, Any] | None = None
-    budget_s: float = 0.5
-    second_layout: bool = True
+    time_limit_s: float = 0.5
+    transposed_copy: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Built:
     choice: Choice
     layout: Any
     launch: Launch
-    second: SecondLayout | None
+    second: TransposedCopy | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Source:
         """The product across the order of storage."""
         stored, wish = self.adopted.stored, self.wish
         shared = CscLayout(stored.n_cols, stored.n_rows, stored.indptr, stored.indices, stored.values)
-        if not wish.second_layout or wish.kernel == SHARED:
+        if not wish.transposed_copy or wish.kernel == SHARED:
             return Side(None, shared)
         rows, seconds = self._timed(lambda: transpose(stored))
         return Side(stored, mirrors=True) if _equal(rows, stored) else Side(rows, shared, seconds)
@@ -135,7 +135,7 @@ class Source:
             return Built(chosen, side.shared, kernel.bound(self.vectors.backend, side.shared), None)
         rows: Any = side.rows
         layout, seconds = self._timed(lambda: f.from_csr(rows))
-        second = SecondLayout(layout.stored_bytes, side.seconds + seconds, chosen.product_s, chosen.shared_s)
+        second = TransposedCopy(layout.stored_bytes, side.seconds + seconds, chosen.product_s, chosen.shared_s)
         return Built(chosen, layout, kernel.bound(self.vectors.backend, layout), second if side.shared else None)
 
     def _unasked(self) -> Choice:
@@ -155,7 +155,7 @@ class Source:
             return choice.predicted(rows if backend == "cpu" else rows.on_host(), self.device)
         host = rows.on_host()
         certain = choice.certain(host, self.device) if wish.choose == "auto" else None
-        return certain or trial.tried(host, rows, shared, self.device, wish.budget_s)
+        return certain or trial.tried(host, rows, shared, self.device, wish.time_limit_s)
 
     def _timed(self, work: Callable[[], Any]) -> tuple[Any, float]:
         """The result of a conversion, and its seconds."""

@@ -14,7 +14,7 @@ from gpu_engine.operators.build import Side, Source, unpacked
 from gpu_engine.operators.choice import Choice
 from gpu_engine.operators.operands import check_dense, is_tensor, number
 from gpu_engine.operators.products import Product
-from gpu_engine.operators.second_layout import SecondLayout
+from gpu_engine.operators.transposed_copy import TransposedCopy
 from gpu_engine.operators.vectors import COMPLEX, FP64
 from gpu_engine.text import units
 
@@ -81,7 +81,7 @@ class Operator:
         return self._built.choice.measured_s
 
     @property
-    def second(self) -> SecondLayout | None:
+    def second(self) -> TransposedCopy | None:
         """What the layout costs beside the arrays of the matrix; None where it is not a second one."""
         return self._built.second
 

@@ -31,12 +31,14 @@ CONVERSION_SHARE = 0.5
 ROUNDS_MAX = 99
 
 
-def tried(host: CsrMatrix, rows: CsrMatrix, shared: CscLayout | None, device: DeviceInfo, budget_s: float) -> Choice:
+def tried(
+    host: CsrMatrix, rows: CsrMatrix, shared: CscLayout | None, device: DeviceInfo, time_limit_s: float
+) -> Choice:
     """The fastest of some kernels on a matrix, from disk where an earlier trial knows it.
 
     host, rows  the matrix on the host and on the device
     shared      of a product across the stored order: the layout that needs no conversion, which takes part too
-    budget_s    seconds of conversions and rounds; compiling and ROUNDS_MIN rounds come on top where they must
+    time_limit_s    seconds of conversions and rounds; compiling and ROUNDS_MIN rounds come on top where they must
     Raises KernelError where no kernel's product is right.
     """
     names = candidates(host, device)[:TRIED]
@@ -47,7 +49,7 @@ def tried(host: CsrMatrix, rows: CsrMatrix, shared: CscLayout | None, device: De
         where = "in a trial that is kept on disk"
         return _choice(found["kernel"], found["seconds"], int(found["rounds"]), where)
     with opened(device) as bench:
-        seconds, rounds = _Trial(host, rows, bench, budget_s).run(names, shared)
+        seconds, rounds = _Trial(host, rows, bench, time_limit_s).run(names, shared)
     best = _first_of_equals(seconds, device.backend)
     is_kept = kept.write(key, {"kernel": best, "seconds": seconds, "rounds": rounds})
     return _choice(best, seconds, rounds, "in a trial" + ("" if is_kept else ", which could not be kept on disk"))
@@ -95,8 +97,8 @@ def opened(device: DeviceInfo) -> Iterator[Bench]:
 class _Trial:
     """Verified candidates, and their rounds."""
 
-    def __init__(self, host: CsrMatrix, rows: CsrMatrix, bench: Bench, budget_s: float) -> None:
-        self._rows, self._bench, self._budget_s = rows, bench, budget_s
+    def __init__(self, host: CsrMatrix, rows: CsrMatrix, bench: Bench, time_limit_s: float) -> None:
+        self._rows, self._bench, self._budget_s = rows, bench, time_limit_s
         self._expected: Reference = reference(host).on(bench.xp)
         self._y = bench.xp.empty(host.n_rows)
 

@@ -91,7 +91,7 @@ class ConvergingInNumbers:
     def _chunk(self, length: int, *conditions: int) -> None:
         for _ in range(length - 1):
             self._ranks.pull(FULL, FULL)
-            self._ranks.settle()
+            self._ranks.norm()
         self._ranks.pull(FULL, FULL)
         rule = np.float64(self._params.epsilon), np.int32(self._params.iterations_max), np.int32(length)
         handles = (np.uint64(handle) for handle in (*conditions, 0)[:4])
@@ -129,7 +129,7 @@ class ConvergingInSegments:
     def launch(self) -> None:
         """As Converging."""
         self._course.data.memset_async(0, self._course.nbytes)
-        first, last = self._schedule.first, self._schedule.segments
+        first, last = self._schedule.start_segments, self._schedule.segments
         self._raises = {k: (new_handle(0), new_handle(0)) for k in range(first + 1, last + 1)}
         self._precision(first, first, 0)
         for k, handles in self._raises.items():
@@ -180,7 +180,7 @@ class ConvergingInSegments:
 
     def _rule(self, k: int) -> tuple[Any, ...]:
         """ε, γ and its growth from which on k segments are too few, and the most iterations."""
-        near, stall = self._schedule.near * 2.0 ** -self._schedule.mantissa_bits(k), self._schedule.stall
+        near, stall = self._schedule.raise_at * 2.0 ** -self._schedule.mantissa_bits(k), self._schedule.stall_ratio
         if k == self._schedule.segments:
             near, stall = -1.0, np.inf
         return *map(np.float64, (self._params.epsilon, near, stall)), np.int32(self._params.iterations_max)
@@ -189,5 +189,5 @@ class ConvergingInSegments:
         """The γ down to which iterations on k segments may be made in chunks."""
         if k == self._schedule.segments:
             return np.float64(self._params.epsilon)
-        bound = max(self._schedule.near, ABOVE) * 2.0 ** -self._schedule.mantissa_bits(k)
+        bound = max(self._schedule.raise_at, ABOVE) * 2.0 ** -self._schedule.mantissa_bits(k)
         return np.float64(max(self._params.epsilon, bound))

@@ -1,6 +1,6 @@
 """Ranks on a CPU: the state of a run, one class for each way to store ranks and matrix values.
 
-All are used alike: `reset`, then `pull` and `settle` again and again, with `scale` and `convert` where a step of the
+All are used alike: `reset`, then `pull` and `norm` again and again, with `scale` and `convert` where a step of the
 schedule asks for them.
 """
 
@@ -54,7 +54,7 @@ class CpuRanks(ABC):
         base = (1.0 - params.damping + params.dangling_factor * self._lost) / max(self._graph.n, 1)
         self._step(read, write, cpu.Rule(self._dangling, params.damping, base, NORMS[params.norm]))
 
-    def settle(self) -> None:
+    def norm(self) -> None:
         """γ and the rank of dangling pages from the sums of the parts."""
         self._lost = math.fsum(self._sums[1])
         if self._params.norm == "Linf":

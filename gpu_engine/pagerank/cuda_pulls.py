@@ -100,7 +100,7 @@ class Pull(Protocol):
     nbytes: int
 
     def __init__(self, graph: TransitionMatrix, xp: Any, free: bool) -> None:
-        """The matrix of the graph on the device of the module `xp`; `free`: its values will not be used."""
+        """The matrix of the graph on the device of the module `xp`; `pattern`: its values will not be used."""
         ...
 
     @staticmethod
@@ -291,7 +291,7 @@ def pointer_of(pull: CsrMatrix) -> str:
 
 
 def source_of(layout: str, storage: Storage, free: bool, pointer: str, short: bool = False) -> CudaSource:
-    """All kernels of runs in a layout of PULLS and a storage, without values if `free`."""
+    """All kernels of runs in a layout of PULLS and a storage, without values if `pattern`."""
     names: list[str] = []
     for values, read, write in types_of(storage, free, short):
         names += PULLS[layout].names(pointer, f"{values}, {read}, {write}")

@@ -75,7 +75,7 @@ class Rewindable(ABC):
 
 
 class CudaRanks(Rewindable):
-    """Ranks in fp64, fp32 or segments; the matrix in a layout of PULLS, its values stored alike or, `free`, absent.
+    """Ranks in fp64, fp32 or segments; the matrix in a layout of PULLS, its values stored alike or, `pattern`, absent.
 
     Without values what is stored is p over the out-degree, so every link of a page must weigh the same. At a change of
     precision the ranks are not touched: their sum comes out of the pull, and the next one multiplies by its inverse.
@@ -161,7 +161,7 @@ class CudaRanks(Rewindable):
         ranks = self._pages, self._ranks(s.p, s.kind), self._ranks(s.next, written), np.float64(self._params.damping)
         self._pull.launch(self._source, types, self._values(s), (*ranks, *sums))
 
-    def settle(self) -> None:
+    def norm(self) -> None:
         """Launches what makes γ and the base of the next iteration."""
         if self._n == 0:
             return
@@ -169,7 +169,7 @@ class CudaRanks(Rewindable):
         BETWEEN.function("next_iteration")((1,), (SETTLE_BLOCK,), arguments)
 
     def settle_or_end(self, kernel: Any, rule: tuple[Any, ...]) -> None:
-        """Launches a kernel of converge.cu in the place of `settle`; rule: its last arguments."""
+        """Launches a kernel of converge.cu in the place of `norm`; rule: its last arguments."""
         kernel((1,), (SETTLE_BLOCK,), (*self._settled_by, self._state, *self._sums, *rule))
 
     @property
@@ -193,7 +193,7 @@ class CudaRanks(Rewindable):
         return float(self._state[1])
 
     def scale(self, k: int) -> None:
-        """Nothing: `settle` finds the factor, and the next pull applies it."""
+        """Nothing: `norm` finds the factor, and the next pull applies it."""
 
     def convert(self) -> None:
         """The values into fp64, in place, unless they are to stay in segments."""

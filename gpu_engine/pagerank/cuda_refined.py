@@ -81,7 +81,7 @@ class CudaRefined:
         self._pass(f"Sweep<{self._number}, {accelerated}>", self._read, self._write, weight)
         self._read, self._write = self._write, self._read
 
-    def settle(self) -> None:
+    def norm(self) -> None:
         """Launches what makes γ and the base of the next correction."""
         self._settle(0.0)
 

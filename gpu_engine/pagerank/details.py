@@ -37,12 +37,12 @@ class PageRankDetails(Details):
     residual: float | None = described("‖G(p) − p‖₁ of the ranks p, G one more iteration in extended precision.", None)
     mass_error: float | None = described("|‖p‖₁ − 1| of the ranks.", None)
     distance: float | None = described("‖p − p_fp64‖₁ of the ranks.", None)
-    overlap: float | None = described(
+    top_k_agreement: float | None = described(
         "Share, 0 to 1, of the pages with the highest ranks in fp64 that have the highest ranks here; ranks within "
-        "overlap_slack are equal.",
+        "top_k_slack are equal.",
         None,
     )
-    overlap_slack: float | None = described(
+    top_k_slack: float | None = described(
         "What two ranks may differ by for all that the residuals say; null in records that counted equal ranks as "
         "different.",
         None,

@@ -37,7 +37,7 @@ class PageRankParams:
     weights: Literal["ignore", "use"] = parameter(
         "ignore", "Every entry is one link, explicit zeros too, or weighs what its value says."
     )
-    part: Literal["full", "lower"] = parameter(
+    triangle: Literal["full", "lower"] = parameter(
         "full", "Of a symmetric matrix: all of it, or its strict lower triangle as in the paper."
     )
     self_loops: Literal["keep", "drop"] = parameter("keep", "Links of a page to itself.")
@@ -56,14 +56,14 @@ class TransitionMatrix:
                  that flows along the link; with weights ignored 1/out-degree, so that the pattern alone suffices
     out_degrees  int32 [n], links of each page
     dangling     int32 [pages without outgoing weight], ascending: the set S of Algorithm 1
-    part         what was taken of the adjacency matrix
+    triangle     what was taken of the adjacency matrix
     undirected   whether every link goes both ways and counts alike, and no page is without one
     """
 
     pull: CsrMatrix
     out_degrees: Any
     dangling: Any
-    part: Part
+    triangle: Part
     undirected: bool = False
 
     @property
@@ -89,14 +89,14 @@ def not_a_graph(n_rows: int, n_cols: int) -> str:
 
 
 def transition_matrix(adjacency: CsrMatrix, params: PageRankParams) -> TransitionMatrix:
-    """That of a host matrix; `part` leaves a matrix with an unsymmetric pattern whole, as the paper does.
+    """That of a host matrix; `triangle` leaves a matrix with an unsymmetric pattern whole, as the paper does.
 
     Raises ParameterError where the matrix is not square or, with weights in use, a value is no weight.
     """
     if refusal := not_a_graph(adjacency.n_rows, adjacency.n_cols):
         raise ParameterError(refusal)
-    part: Part = "lower" if params.part == "lower" and _symmetric(adjacency) else "full"
-    links = _links(adjacency, part, params.self_loops)
+    triangle: Part = "lower" if params.triangle == "lower" and _symmetric(adjacency) else "full"
+    links = _links(adjacency, triangle, params.self_loops)
     degrees = np.diff(links.indptr)
     weights = _weights(links) if params.weights == "use" else np.ones(links.nnz)
     totals = _row_sums(links.indptr, weights)
@@ -108,7 +108,7 @@ def transition_matrix(adjacency: CsrMatrix, params: PageRankParams) -> Transitio
         canonical(*adjacency.shape, pull.indptr, pull.indices, pull.data),
         degrees.astype(np.int32),
         np.flatnonzero(totals == 0.0).astype(np.int32),
-        part,
+        triangle,
         both_ways and params.weights == "ignore" and bool(degrees.all()),
     )
 
@@ -119,12 +119,12 @@ def _symmetric(matrix: CsrMatrix) -> bool:
     return np.array_equal(columns.indptr, matrix.indptr) and np.array_equal(columns.indices, matrix.indices)
 
 
-def _links(adjacency: CsrMatrix, part: Part, self_loops: str) -> Any:
+def _links(adjacency: CsrMatrix, triangle: Part, self_loops: str) -> Any:
     """The entries that are links, as a SciPy CSR array; explicit zeros stay."""
-    if part == "full" and self_loops == "keep":
+    if triangle == "full" and self_loops == "keep":
         return adjacency.to_scipy()
     entries = adjacency.to_scipy().tocoo()
-    keep = entries.row > entries.col if part == "lower" else entries.row != entries.col
+    keep = entries.row > entries.col if triangle == "lower" else entries.row != entries.col
     links = entries.data[keep], (entries.row[keep], entries.col[keep])
     return scipy.sparse.coo_array(links, shape=adjacency.shape).tocsr()
 

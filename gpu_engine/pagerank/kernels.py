@@ -1,10 +1,10 @@
 """KERNELS: the one list of ways to run PageRank: how the matrix lies in memory, and how values and ranks are stored.
 
-A name is `format/kernel+precision`: `fp64`, `fp32`, `cpms2` and `cpms4` (two and four segments), `free` (fp64 without
-matrix values: the rank vector is scaled by 1/out-degree), and `free-cpms2`, `free-cpms4`; `unfused-fp64`,
+A name is `format/kernel+precision`: `fp64`, `fp32`, `cpms2` and `cpms4` (two and four segments), `pattern` (fp64 without
+matrix values: the rank vector is scaled by 1/out-degree), and `pattern-cpms2`, `pattern-cpms4`; `unfused-fp64`,
 `unfused-cpms2` and `unfused-cpms4` launch a kernel for every thing that an iteration does, as the paper does;
 `short-cpms2` … are segments with short exponents and rounded heads;
-`refined32` and `refined64` mend ranks by corrections in so many bits, without matrix values.
+`ir32` and `ir64` mend ranks by corrections in so many bits, without matrix values.
 """
 
 import inspect
@@ -64,12 +64,12 @@ class RankKernel:
         split = f"{'short-' if self.short else ''}cpms{self.segments}"
         stored = split if self.segments else "fp32" if self.single else "fp64"
         if self.refined:
-            return f"refined{self.refined}"
+            return f"ir{self.refined}"
         if not self.fused:
             return f"unfused-{stored}"
         if not self.free:
             return stored
-        return f"free-{stored}" if self.segments else "free"
+        return f"pattern-{stored}" if self.segments else "pattern"
 
     @property
     def name(self) -> str:

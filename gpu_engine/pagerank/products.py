@@ -30,7 +30,7 @@ FULL = "fp64"
 class LinkProductDetails(Details):
     """What the measurement of a product says beside what all say."""
 
-    study: ClassVar[str] = "products"
+    study: ClassVar[str] = "reduced_spmv"
 
     sectors_of_ranks: float | None = described(
         "Sectors of 32 bytes that a warp's gather of p touches on average.", None
@@ -84,9 +84,9 @@ class Product:
         """Template arguments of its kernel, but for the type of the row pointers."""
         return f"{self.segments or SEGMENTS[0]}, {self.of_values}, {self.of_ranks}, {self.block_bytes}"
 
-    def case(self, matrix_id: str, layout: str, part: Part = "full") -> Case:
+    def case(self, matrix_id: str, layout: str, triangle: Part = "full") -> Case:
         """Its case: `csr/thread+cpms2` and what is read."""
-        of = (("part", part),) if part != "full" else ()
+        of = (("triangle", triangle),) if triangle != "full" else ()
         if not self.segments:
             return Case(matrix_id, f"{layout}+{FULL}", "warm", of)
         axes = (("read", str(self.read)), ("operands", self.operands), ("block", self.block))

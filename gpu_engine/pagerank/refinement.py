@@ -142,7 +142,7 @@ def _weights(accelerated: bool, damping: float) -> Iterator[float]:
 def acts(ranks: RefinedRanks, step: Pass) -> Iterator[tuple[str, Callable[[], None]]]:
     """(phase, what to do) of one pass, in order."""
     yield "pull", ranks.residual if step.read == 2 else lambda: ranks.sweep(step.weight)
-    yield "settle", ranks.settle
+    yield "norm", ranks.norm
     if step.corrects:
         yield CORRECT, ranks.correct
 

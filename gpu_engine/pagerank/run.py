@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from gpu_engine.pagerank.graph import PageRankParams
 from gpu_engine.pagerank.schedule import Schedule, Step, advance, converts, ends, start
 
-PHASES = ("pull", "settle", "scale", "convert")
+PHASES = ("pull", "norm", "scale", "convert")
 """What a run is made of: the product with all that a page does for itself; γ and the base of the next iteration from
 the sums, or by norms of the ranks; ‖p‖₁ = 1 at a change of precision; segments to fp64.
 """
@@ -27,7 +27,7 @@ class State(Protocol):
         """A reset to go before a run of the same steps as the one that has just ended, however it is launched."""
         ...
 
-    def settle(self) -> None:
+    def norm(self) -> None:
         """γ and the base of the next iteration, from the sums of the pull."""
         ...
 
@@ -134,7 +134,7 @@ class Procedure(Protocol):
         ...
 
 
-PLAIN = Schedule(segments=2, first=2)
+PLAIN = Schedule(segments=2, start_segments=2)
 """The schedule of what is not stored in segments: full precision from the first iteration on."""
 
 
@@ -146,7 +146,7 @@ def iterate(
     ranks: Ranks, params: PageRankParams, schedule: Schedule = PLAIN, lap: Lap = lambda: None, do: Do = plainly
 ) -> Run:
     """Algorithm 1 from e/n until γ < ε, the schedule's precision allowing, γ stands still, or iterations_max."""
-    ranks.reset(schedule.first)
+    ranks.reset(schedule.start_segments)
     step, gammas, steps = start(schedule), [], []  # type: Step, list[float], list[Step]
     converged, since = False, 0
     while len(steps) < params.iterations_max and not converged and not _stands_still(gammas[since:]):
@@ -172,7 +172,7 @@ def _stands_still(gammas: Sequence[float]) -> bool:
 def acts(ranks: Ranks, schedule: Schedule, step: Step) -> Iterator[tuple[str, Act]]:
     """(phase, what to do) of one iteration, in order."""
     yield "pull", lambda: ranks.pull(step.read, step.write)
-    yield "settle", ranks.settle
+    yield "norm", ranks.norm
     if step.transition and ranks.scales:
         yield "scale", lambda: ranks.scale(step.write)
     if converts(schedule, step):

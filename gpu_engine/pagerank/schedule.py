@@ -26,14 +26,16 @@ class Schedule:
     """The parameters of the rule; γ is ‖p⁽ᵏ⁾ − p⁽ᵏ⁻¹⁾‖₁ and the rule counts on ‖p‖₁ near 1."""
 
     segments: Literal[2, 4] = parameter(2, "Segments of a value: two of 32 bits or four of 16.")
-    first: int = parameter(1, "Segments that the first iteration reads; at most all.", ge=1, le=4)
-    near: float = parameter(16.0, "Read more when γ ≤ near · 2^(−mantissa bits read).", ge=0, le=1e6)
-    stall: float = parameter(0.98, "Read more when γ > stall · γ of the iteration before.", ge=0, le=10)
+    start_segments: int = parameter(1, "Segments that the first iteration reads; at most all.", ge=1, le=4)
+    raise_at: float = parameter(16.0, "Read more when γ ≤ raise_at · 2^(−mantissa bits read).", ge=0, le=1e6)
+    stall_ratio: float = parameter(0.98, "Read more when γ > stall_ratio · γ of the iteration before.", ge=0, le=10)
     short: bool = parameter(False, "Values have short exponents and rounded heads.")
 
     def __post_init__(self) -> None:
-        if self.first > self.segments:
-            raise ParameterError(f"first is {self.first}; expected at most segments = {self.segments}.")
+        if self.start_segments > self.segments:
+            raise ParameterError(
+                f"start_segments is {self.start_segments}; expected at most segments = {self.segments}."
+            )
 
     def mantissa_bits(self, read: int) -> int:
         """Those to which the first `read` segments are right: 20 and 52, or 4, 20, 36 and 52; short 27 and 52, or 11,
@@ -63,18 +65,18 @@ class Step:
 def must_raise(schedule: Schedule, read: int, gamma: float, previous: float) -> bool:
     """The switch rule: whether `read` segments are too few to go on after a change of γ = `gamma`.
 
-    γ ≤ near · 2^(−m), m the mantissa bits read: the change is lost in what the cut takes away; or γ > stall · previous:
+    γ ≤ raise_at · 2^(−m), m the mantissa bits read: the change is lost in what the cut takes away; or γ > stall_ratio · previous:
     the iteration makes no progress, as at the limit of a precision that the first condition missed. Never at full
     precision.
     """
     if read == schedule.segments:
         return False
-    return gamma <= schedule.near * 2.0 ** -schedule.mantissa_bits(read) or gamma > schedule.stall * previous
+    return gamma <= schedule.raise_at * 2.0 ** -schedule.mantissa_bits(read) or gamma > schedule.stall_ratio * previous
 
 
 def start(schedule: Schedule) -> Step:
     """The first iteration; p⁽⁰⁾ = e/n is truncated to the segments that it reads."""
-    return Step(schedule.first, schedule.first)
+    return Step(schedule.start_segments, schedule.start_segments)
 
 
 def advance(schedule: Schedule, step: Step, gamma: float) -> Step:

@@ -115,7 +115,7 @@ class UnfusedRanks(Rewindable):
         types, values = f"{own}, {own}, {self._kind(written)}", self._units(s.values, self._slots, s.read)
         self._pull.launch(self._source, types, values, arguments)
 
-    def settle(self) -> None:
+    def norm(self) -> None:
         """Launches the norm of the change and, where p is not scaled first, that of its dangling pages."""
         s = self._stored
         old, new = self._units(s.next, self._n, s.previous), self._units(s.p, self._n, s.read)

@@ -27,7 +27,7 @@ class Verification:
     residual    ‖G(p) − p‖₁, G line 6 of Algorithm 1
     mass_error  |‖p‖₁ − 1|
     distance    ‖p − expected‖₁; None where nothing is expected
-    overlap     share, 0 to 1, of the top pages of `expected` that are top pages of p, ranks within `slack` being equal;
+    top_k_agreement  share, 0 to 1, of the top pages of `expected` that are top pages of p, ranks within `slack` being equal;
                 None where nothing is expected, or the slack is as large as these ranks
     slack       what two ranks may differ by for all that the residuals of p and `expected` say; None without damping
     """
@@ -35,7 +35,7 @@ class Verification:
     residual: float
     mass_error: float
     distance: float | None = None
-    overlap: float | None = None
+    top_k_agreement: float | None = None
     slack: float | None = None
 
 
@@ -64,10 +64,10 @@ class Verifier:
         distance = float(np.abs(exact - np.asarray(expected, dtype=np.longdouble)).sum())
         if self._params.damping == 1:
             # G brings no two vectors closer then, so that a residual bounds no error.
-            return Verification(residual, mass_error, distance, overlap(p, expected, top))
+            return Verification(residual, mass_error, distance, top_k_agreement(p, expected, top))
         # G brings vectors closer by the damping, so ‖p − p*‖₁ ≤ residual / (1 − δ) for the exact ranks p*.
         slack = (residual + self._residual_of_expected(expected)) / (1 - self._params.damping)
-        return Verification(residual, mass_error, distance, overlap(p, expected, top, slack), slack)
+        return Verification(residual, mass_error, distance, top_k_agreement(p, expected, top, slack), slack)
 
     def check(
         self, p: Any, gamma: float, mantissa_bits: int = 52, expected: Any | None = None, top: int = 100
@@ -129,7 +129,7 @@ def top_pages(p: Any, top: int) -> Any:
     return chosen[np.lexsort((chosen, -ranks[chosen]))]
 
 
-def overlap(p: Any, expected: Any, top: int, slack: float = 0.0) -> float | None:
+def top_k_agreement(p: Any, expected: Any, top: int, slack: float = 0.0) -> float | None:
     """Return the share, 0 to 1, of the `top` highest ranks of `expected` that are also among those of p.
 
     slack  a page is among them too whose rank is so little under the least of them: which of the two is higher is noise
@@ -175,7 +175,7 @@ def _weighted_links(adjacency: CsrMatrix, params: PageRankParams) -> tuple[Any, 
     targets = adjacency.indices.astype(np.int64)
     weights = adjacency.values if params.weights == "use" else np.ones(adjacency.nnz)
     keep = np.ones(adjacency.nnz, bool)
-    if params.part == "lower" and np.array_equal(sources * n + targets, np.sort(targets * n + sources)):
+    if params.triangle == "lower" and np.array_equal(sources * n + targets, np.sort(targets * n + sources)):
         keep &= targets < sources
     if params.self_loops == "drop":
         keep &= targets != sources

@@ -19,7 +19,8 @@ from typing import Any, Literal, TypeVar, cast
 
 from gpu_engine.csr_matrix import CsrMatrix, fingerprint
 from gpu_engine.errors import InputError, TooLargeError, quote
-from gpu_engine.generators import generator
+from gpu_engine.former_names import PRESENT
+from gpu_engine.generators import find_generator
 from gpu_engine.host import strict_json
 from gpu_engine.host.whole_files import write_whole
 from gpu_engine.matrices import features
@@ -100,10 +101,10 @@ class Recording:
     traces: tuple[Trace, ...] = ()
 
 
-def generated(family: str, params: Mapping[str, Any]) -> dict[str, Any]:
+def generated(generator: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """The source of a generated matrix, defaults filled in; raises ParameterError for a call that is none."""
-    full = dataclasses.asdict(parse_params(generator(family).Params, params))
-    return {"kind": "generated", "family": family, "params": full}
+    full = dataclasses.asdict(parse_params(find_generator(generator).Params, params))
+    return {"kind": "generated", "generator": generator, "params": full}
 
 
 def collected(name: str) -> dict[str, Any]:
@@ -229,6 +230,7 @@ def _reason(error: Exception) -> str:
 
 def parse(document: Any) -> Recording:
     """The recording of a document; KeyError, TypeError, AttributeError or InputError where it is none."""
+    document = PRESENT.recording(document)
     name, profile = _text(document["study"]), document["profile"]
     details = study(name).details
     device = parse_params(DeviceInfo, document["device"])
@@ -310,7 +312,7 @@ def _about_matrices(recording: Recording) -> Iterable[str]:
 def _is_source(source: Mapping[str, Any]) -> bool:
     """Whether one of the functions above gives such a source; raises ParameterError for a call that is none."""
     if kind_of(source) == "generated":
-        return bool(generated(str(source.get("family")), source.get("params", {})))
+        return bool(generated(str(source.get("generator")), source.get("params", {})))
     said = {"collection": "name", "upload": "filename"}.get(kind_of(source), "")
     return isinstance(source.get(said), str)
 

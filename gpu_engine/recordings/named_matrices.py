@@ -6,7 +6,7 @@ from typing import Any
 
 from gpu_engine.batched.sources import read_matrices
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.generators import generate, generator
+from gpu_engine.generators import find_generator, generate
 from gpu_engine.matrix_io import ReadLimits, ReadOptions, read_head, read_matrix, reader_of
 from gpu_engine.parameters import assignments
 from gpu_engine.recordings.files import generated, uploaded
@@ -16,7 +16,7 @@ EACH = "each:"
 
 
 class NamedMatrices(Mapping[str, CsrMatrix]):
-    """By the name given: a path, `each:FOLDER`, `each:ARCHIVE` or `family:name=value,…`.
+    """By the name given: a path, `each:FOLDER`, `each:ARCHIVE` or `generator:name=value,…`.
 
     Each is read or generated when it is first asked for; only the last one is kept.
     Those of a folder or an archive are small, read at once and all kept.
@@ -48,7 +48,7 @@ class NamedMatrices(Mapping[str, CsrMatrix]):
         return [name for name in self._options if name not in self._used]
 
     def _load(self, name: str) -> CsrMatrix:
-        """A file's matrix, or a generated one: `family:name=value,name=value`."""
+        """A file's matrix, or a generated one: `generator:name=value,name=value`."""
         if call := _call(name):
             return generate(*call)
         path, limits = Path(name), ReadLimits()
@@ -73,7 +73,7 @@ def source_of(name: str) -> dict[str, Any]:
 
 def _call(name: str) -> tuple[str, Any] | None:
     """The family and the parameters of a generator's call; None for a file."""
-    family, colon, text = name.partition(":")
+    generator, colon, text = name.partition(":")
     if not colon or Path(name).exists():
         return None
-    return family, assignments(generator(family).Params, text)
+    return generator, assignments(find_generator(generator).Params, text)

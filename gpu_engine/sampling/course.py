@@ -36,9 +36,9 @@ class Course:
         if number < FEWEST:
             self._begin_s = self._begin_s or now_s
             return self.rounds.entries
-        if self._bench.enough() or 0 < self._effort.budget_s < now_s - self._begin_s:
+        if self._bench.stop_requested() or 0 < self._effort.time_limit_s < now_s - self._begin_s:
             return ()
-        if self._effort.sampling == "full":
+        if self._effort.sampling == "fixed":
             return self.rounds.entries
         self._open = frozenset((name, cache) for cache in self._caches for name in self._open_in(cache))
         # The reference and the probes tell what the machine does, as long as anything is sampled.

@@ -21,7 +21,7 @@ SECOND_BYTES, SECOND_S = 2**28, 0.25
 
 
 def compared(stopwatch: Stopwatch, x: Any, y: Any, launch: Launch, second: Callable[[], Launch] | None) -> Fields:
-    """`replays`, `same_bits` and `same_layout` of a kernel, found where y lies; leaves nothing on the device.
+    """`replays`, `bitwise_reproducible` and `reproducible_rebuild` of a kernel, found where y lies; leaves nothing on the device.
 
     y       what the first run made of x: float64 [n_rows]
     second  builds the layout once more and binds the kernel to it; None where that takes too much. Of a kernel whose
@@ -43,8 +43,8 @@ def compared(stopwatch: Stopwatch, x: Any, y: Any, launch: Launch, second: Calla
     built = second() if same and second is not None else None
     return {
         "replays": replays,
-        "same_bits": same,
-        "same_layout": None if built is None else not bool(differs(built)),
+        "bitwise_reproducible": same,
+        "reproducible_rebuild": None if built is None else not bool(differs(built)),
     }
 
 

@@ -126,7 +126,7 @@ class SampleRun:
 
     def _check_time(self) -> None:
         """Raises ParameterError, which skips what has not begun, once somebody has said that it is enough."""
-        if self._bench.enough():
+        if self._bench.stop_requested():
             raise ParameterError(NOT_REACHED)
 
     def _sample(self, group: Sequence[Candidate], course: Course) -> Iterator[Record]:
@@ -167,10 +167,10 @@ class SampleRun:
 
     def _with_energy(self, measured: Iterable[Measurement]) -> set[str]:
         """The cases whose energy is measured, in a pass of its own: warm ones, all or those that may be the fastest."""
-        if self._bench.enough():
+        if self._bench.stop_requested():
             return set()
         warm = sorted((m for m in measured if m.state == "ok" and m.cache == "warm"), key=lambda m: m.median_s or 0.0)
-        if self._effort.energy == "leaders":
+        if self._effort.energy == "fastest":
             warm = [m for m in warm if compare(warm[0], m).kind != "slower"][:ENERGY_MOST]
         return {m.case for m in warm}
 
@@ -199,7 +199,7 @@ class SampleRun:
             c.confirm(timing, cache)
         except KernelError as error:
             return _without_time(base, error)
-        return base.with_(**timing.fields(), reference_gap=gap, **c.rates(timing, cache, rounds))
+        return base.with_(**timing.fields(), aa_gap=gap, **c.rates(timing, cache, rounds))
 
     def _blank(self, case: Case) -> Measurement:
         known = {"environment": self._bench.environment, **self._experiment.known(case)}
@@ -245,7 +245,7 @@ def _so_far(interim: Iterable[Interim], cache: Cache) -> str:
     own = [each for each in interim if Case.parse(each.case).cache == cache]
     if not own:
         return ""
-    still = sum(not each.settled for each in own)
+    still = sum(not each.decided for each in own)
     said = f"; so far {Case.parse(own[0].case).kernel} is the fastest, {units.seconds(own[0].median_s)}"
     return said if still == len(own) else f"{said}, {still} of {len(own)} open"
 

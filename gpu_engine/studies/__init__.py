@@ -3,21 +3,22 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpu_engine.former_names import PRESENT
 from gpu_engine.parameters import find_by_name
 from gpu_engine.records import Details, Measurement, measurement_from_json
 from gpu_engine.studies.base import Study
 from gpu_engine.studies.batched import BatchedStudy
 from gpu_engine.studies.formats import FormatsStudy
-from gpu_engine.studies.link_products import ProductsStudy
 from gpu_engine.studies.pagerank import PagerankStudy
+from gpu_engine.studies.reduced_spmv import ReducedSpmvStudy
 from gpu_engine.studies.scaling import ScalingStudy
 
-STUDIES: tuple[Study, ...] = (FormatsStudy(), PagerankStudy(), BatchedStudy(), ScalingStudy(), ProductsStudy())
+STUDIES: tuple[Study, ...] = (FormatsStudy(), PagerankStudy(), BatchedStudy(), ScalingStudy(), ReducedSpmvStudy())
 
 
 def study(name: str, studies: Sequence[Study] = ()) -> Study:
     """The study of that name, of STUDIES unless others are given; raises ParameterError naming the known ones."""
-    return find_by_name("study", name, {own.name: own for own in studies or STUDIES}, "known studies")
+    return find_by_name("study", PRESENT.study(name), {own.name: own for own in studies or STUDIES}, "known studies")
 
 
 def parse_measurement(fields: Mapping[str, Any]) -> Measurement:

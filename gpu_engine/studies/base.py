@@ -26,7 +26,7 @@ class Study(Protocol):
     Params: type[Any]
     """Frozen dataclass, a default for every field, its metadata (gpu_engine/parameters.py) gives the JSON Schema.
 
-    `rounds`, `sampling` and `budget_s` are among them: `Effort.of` (sampling/effort.py) reads the last two.
+    `rounds`, `sampling` and `time_limit_s` are among them: `Effort.of` (sampling/effort.py) reads the last two.
     """
 
     @property

@@ -10,7 +10,7 @@ from gpu_engine.records import STATES, Measurement, as_json
 from gpu_engine.studies import STUDIES
 from gpu_engine.verdicts.noise import noise
 
-SCHEMA = "sparsight.records"
+SCHEMA = "sparsight.records/2"
 
 
 def findings_of(data: StudyData) -> tuple[Finding, ...]:

@@ -71,7 +71,7 @@ def differences(baseline: Sequence[Measurement], other: Sequence[Measurement]) -
 
 
 def apart(baseline: Measurement, other: Measurement) -> Verdict:
-    """The verdict on two measurements of different rounds: never `same`, and `ambiguous` unless the gap is large.
+    """The verdict on two measurements of different rounds: never `same`, and `inconclusive` unless the gap is large.
 
     What changes between two jobs (clocks, neighbours, memory) is in no interval. So a gap counts only where the
     verdict on shared rounds would hold and it is over NOISE_MAX.
@@ -84,9 +84,9 @@ def apart(baseline: Measurement, other: Measurement) -> Verdict:
         reason = f"{in_words(verdict.ratio)}, though not measured in the same rounds; intervals lie apart."
         return Verdict(verdict.kind, verdict.ratio, reason)
     if gap > NOISE_MAX:
-        return Verdict("ambiguous", verdict.ratio, verdict.reason)
+        return Verdict("inconclusive", verdict.ratio, verdict.reason)
     doubt = f"Not measured in the same rounds, and a gap of {gap:.1%} decides nothing then. Measure both in one job."
-    return Verdict("ambiguous", verdict.ratio, doubt)
+    return Verdict("inconclusive", verdict.ratio, doubt)
 
 
 def _measurements(results: Mapping[str, Any]) -> list[Measurement]:

@@ -31,11 +31,11 @@ def noise(group: Sequence[Measurement]) -> str:
 
 def beats_copy(m: Measurement) -> bool:
     """Whether a kernel is so much quicker than the copy probe allows that the probe was held up."""
-    return _beyond(m, m.floor_s) > PROBE_MAX
+    return _beyond(m, m.roofline_s) > PROBE_MAX
 
 
 def _differs_from_itself(timed: Sequence[Measurement]) -> str:
-    most = max((m.reference_gap or 0.0 for m in timed), default=0.0)
+    most = max((m.aa_gap or 0.0 for m in timed), default=0.0)
     return f"the reference kernel differs from itself by {gap_text(most)}" if most > NOISE_MAX else ""
 
 
@@ -57,16 +57,16 @@ def _interval_is_wide(timed: Sequence[Measurement]) -> str:
 def _probe_is_beaten(timed: Sequence[Measurement]) -> str:
     """A kernel is quicker than a probe by the bytes that it stores less: where by far more, the probe was held up."""
     probes = {
-        "the gather probe": max((_beyond(m, m.gather_floor_s) for m in timed), default=0.0),
-        "the copy probe": max((_beyond(m, m.floor_s) for m in timed), default=0.0),
+        "the gather probe": max((_beyond(m, m.gather_probe_s) for m in timed), default=0.0),
+        "the copy probe": max((_beyond(m, m.roofline_s) for m in timed), default=0.0),
     }
     name, most = max(probes.items(), key=lambda probe: probe[1])
     return f"{name} took {most:.1f} times as long as the bytes of a kernel allow" if most > PROBE_MAX else ""
 
 
-def _beyond(m: Measurement, floor_s: float | None) -> float:
+def _beyond(m: Measurement, roofline_s: float | None) -> float:
     """A floor over the time of one product, divided by what its layout saves of value and column of each nonzero."""
-    if not floor_s or not m.gflops or not m.median_s or not m.stored_bytes or not m.details.is_one_product:
+    if not roofline_s or not m.gflops or not m.median_s or not m.stored_bytes or not m.details.is_one_product:
         return 0.0
     nnz = m.gflops * m.median_s * 1e9 / 2
-    return floor_s / m.median_s / max(1.0, BYTES_PER_NONZERO * nnz / m.stored_bytes)
+    return roofline_s / m.median_s / max(1.0, BYTES_PER_NONZERO * nnz / m.stored_bytes)

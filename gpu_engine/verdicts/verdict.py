@@ -9,7 +9,7 @@ from typing import Literal
 from gpu_engine.measure.statistics import reach
 from gpu_engine.records import Measurement
 
-VerdictKind = Literal["faster", "same", "slower", "ambiguous"]
+VerdictKind = Literal["faster", "same", "slower", "inconclusive"]
 
 SMALLEST_GAP = {"cuda": 0.01, "cpu": 0.02}
 """A smaller relative gap is no difference that anybody would act on."""
@@ -60,7 +60,7 @@ class Verdict:
 
 
 def compare(baseline: Measurement, other: Measurement) -> Verdict:
-    """The verdict on `other` against `baseline`: same device, matrix and cache state, or `ambiguous` says why not.
+    """The verdict on `other` against `baseline`: same device, matrix and cache state, or `inconclusive` says why not.
 
     The limit is what a kernel differs from itself by: the larger of SMALLEST_GAP and the gap between the reference
     kernel's two entries, UNKNOWN_GAP where there are none, which decides as a measured gap of that size does. `same`
@@ -70,16 +70,16 @@ def compare(baseline: Measurement, other: Measurement) -> Verdict:
     has fewer than ROUNDS_MIN rounds they are never `same`, and their rounds have to be apart by FEW and the limit.
     """
     if (baseline.device, baseline.matrix_id, baseline.cache) != (other.device, other.matrix_id, other.cache):
-        return Verdict("ambiguous", None, "Measured on different devices, matrices or cache states.")
+        return Verdict("inconclusive", None, "Measured on different devices, matrices or cache states.")
     if not baseline.median_s or not other.median_s:
-        return Verdict("ambiguous", None, "One of the two has no time.")
+        return Verdict("inconclusive", None, "One of the two has no time.")
     ratio = baseline.median_s / other.median_s
     interval = interval_of_ratio(baseline, other)
     if interval is None and not (baseline.few_rounds_s or other.few_rounds_s):
-        return Verdict("ambiguous", ratio, "One of the two has no interval.")
+        return Verdict("inconclusive", ratio, "One of the two has no interval.")
     if ratio == 1.0 and _times(baseline) == _times(other):
         return Verdict("same", 1.0, "Both are one measurement under two names.")
-    gaps = [m.reference_gap for m in (baseline, other) if m.reference_gap is not None]
+    gaps = [m.aa_gap for m in (baseline, other) if m.aa_gap is not None]
     if gaps:
         return _of_times(baseline, other, ratio, interval, max(gaps))
     gap = UNKNOWN_GAP.get(baseline.study, max(UNKNOWN_GAP.values()))
@@ -93,22 +93,22 @@ def _times(m: Measurement) -> tuple[object, ...]:
 
 
 def _of_times(
-    baseline: Measurement, other: Measurement, ratio: float, interval: tuple[float, float] | None, reference_gap: float
+    baseline: Measurement, other: Measurement, ratio: float, interval: tuple[float, float] | None, aa_gap: float
 ) -> Verdict:
-    limit = limit_of(other.backend, reference_gap)
+    limit = limit_of(other.backend, aa_gap)
     few = _too_few(baseline, other, limit)
     if not few and interval and abs(ratio - 1) <= limit:
         return _equivalence(ratio, interval, limit, EQUIVALENCE[other.backend])
     doubt = few or _no_difference(baseline, other, ratio, limit)
     if doubt:
-        return Verdict("ambiguous", ratio, doubt)
+        return Verdict("inconclusive", ratio, doubt)
     kind: VerdictKind = "faster" if ratio > 1 else "slower"
     return Verdict(kind, ratio, f"{in_words(ratio)}; intervals and rounds lie apart.")
 
 
-def limit_of(backend: str, reference_gap: float) -> float:
+def limit_of(backend: str, aa_gap: float) -> float:
     """What a kernel differs from itself by there, at least SMALLEST_GAP; a relative gap."""
-    return max(SMALLEST_GAP[backend], reference_gap)
+    return max(SMALLEST_GAP[backend], aa_gap)
 
 
 def rounds_apart(rounds: int) -> float:
@@ -153,10 +153,10 @@ def _equivalence(ratio: float, interval: tuple[float, float], limit: float, marg
     low, high = interval
     if limit > NOISE_MAX:
         doubt = f"A kernel differs from itself by {gap_text(limit)} here. Measure again, in quiet."
-        return Verdict("ambiguous", ratio, doubt)
+        return Verdict("inconclusive", ratio, doubt)
     if low < 1 / (1 + margin) or high > 1 + margin:
         doubt = f"No gap is seen, but the intervals allow {max(1 / low, high) - 1:.1%}. Measure again with more rounds."
-        return Verdict("ambiguous", ratio, doubt)
+        return Verdict("inconclusive", ratio, doubt)
     reason = (
         f"The gap of {abs(ratio - 1):.1%} is within {limit:.1%}, what a kernel differs from itself by; "
         f"the intervals rule out one of {margin:.0%}."

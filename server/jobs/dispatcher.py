@@ -153,7 +153,7 @@ class Dispatcher:
                 if run.job.id not in leased:
                     run.cancelled.set()
                 elif leased[run.job.id]:
-                    run.tell_enough()
+                    run.request_stop()
         if not self._is_draining:
             self._claim()
         elif not self._runs or time.monotonic() > self._drain_until:

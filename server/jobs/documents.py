@@ -41,7 +41,7 @@ def _document(job: JobRow, outlook: Outlook, reasons: Mapping[str, str], lease_e
     base = f"/api/v1/jobs/{job.id}"
     links = {"self": base, "results": f"{base}/results", "events": f"/api/v1/events?topics=job:{job.id}"}
     links |= {"retry": f"{base}/retry"} if job.state in TERMINAL else {"cancel": f"{base}/cancel"}
-    links |= {"enough": f"{base}/enough"} if job.state == JobState.RUNNING else {}
+    links |= {"stop": f"{base}/stop"} if job.state == JobState.RUNNING else {}
     return {
         "id": job.id,
         "study": job.study,

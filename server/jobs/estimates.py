@@ -68,7 +68,7 @@ def outcomes(session: Session, study: Study, device: DeviceInfo) -> tuple[Outcom
     query = (
         select(JobRow)
         .where(JobRow.study == study.name, JobRow.device == device.id, JobRow.state == JobState.SUCCEEDED)
-        .where(JobRow.attempt == 1, JobRow.enough.is_(False), JobRow.finished_at > JobRow.started_at)
+        .where(JobRow.attempt == 1, JobRow.stop_requested.is_(False), JobRow.finished_at > JobRow.started_at)
         .order_by(JobRow.created_at.desc())
         .limit(JOBS_MAX)
     )

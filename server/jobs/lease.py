@@ -63,13 +63,13 @@ def claim(
 
 
 def held(database: Database, owner: str) -> dict[str, bool]:
-    """Id of each job that this owner runs → whether it was told that it is enough.
+    """Id of each job that this owner runs → whether it was asked to stop after its round.
 
     One missing here was cancelled or taken over.
     """
     with database.read() as session:
-        rows = session.execute(select(JobRow.id, JobRow.enough).where(_running(owner))).all()
-        return {row.id: row.enough for row in rows}
+        rows = session.execute(select(JobRow.id, JobRow.stop_requested).where(_running(owner))).all()
+        return {row.id: row.stop_requested for row in rows}
 
 
 def beat(database: Database, owner: str, job_ids: Sequence[str], device_ids: Sequence[str], lease_s: float) -> None:

@@ -25,7 +25,7 @@ from gpu_engine.studies import STUDIES
 from gpu_engine.studies import study as find_study
 from gpu_engine.studies.base import Study, check_device
 from server import devices, events, quotas
-from server.contestants import located
+from server.custom_kernels import located
 from server.db import Database, clock
 from server.jobs import annotations, estimates
 from server.jobs.documents import progress_document
@@ -280,14 +280,14 @@ def cancel(database: Database, job_id: str, caller: Caller = LOCAL) -> JobRow:
         return job
 
 
-def enough(database: Database, job_id: str, caller: Caller = LOCAL) -> JobRow:
-    """The job, which ends after the round that it is in; raises NotFoundError, ForbiddenError, ConflictError."""
+def request_stop(database: Database, job_id: str, caller: Caller = LOCAL) -> JobRow:
+    """Return the job, which will stop after its current round and keep its results; raises NotFoundError, ForbiddenError, ConflictError."""
     with database.write() as session:
         job = get_job(session, job_id, with_for_update=True)
         caller.check_owner(job.token_id)
         if job.state != JobState.RUNNING:
-            raise ConflictError(f"The job is {job.state}; only of a running one what it has measured can be enough.")
-        job.enough = True
+            raise ConflictError(f"The job is {job.state}. Only a running job can be stopped early.")
+        job.stop_requested = True
         return job
 
 

@@ -15,7 +15,7 @@ from gpu_engine.records import Case, DeviceInfo, Measurement
 from gpu_engine.studies import study as find_study
 from gpu_engine.studies.base import Study
 from server import devices, logs
-from server.contestants import located
+from server.custom_kernels import located
 from server.db import AWAY, Database
 from server.jobs import lease as leases
 from server.jobs.engine import Engine, EngineBrokenError, ProcessDiedError, Stream, StreamEndError
@@ -33,7 +33,7 @@ POLL_S = 0.1
 """How long the thread waits for a record before it looks whether it should end."""
 
 CRASHES = "crashes"
-"""The folder of the home where a process writes what signal killed it, and finds a file once it has measured enough."""
+"""The folder of the home where a process writes what signal killed it, and finds a file once it is to stop after its round."""
 
 DEATHS_MAX = 2
 """A case that this many processes died of is recorded as failed."""
@@ -89,17 +89,17 @@ class JobRun(threading.Thread):
         self._context = context
         self._journal = Journal(context.database, Lease(job.id, job.attempt), self.stopping)
         self._causes: dict[str, str] = {}
-        self._enough_file = context.settings.home / CRASHES / f"{job.id}.enough"
+        self._stop_file = context.settings.home / CRASHES / f"{job.id}.stop"
 
     @property
     def lease(self) -> Lease:
         """The lease as the running attempt has it."""
         return self._journal.lease
 
-    def tell_enough(self) -> None:
+    def request_stop(self) -> None:
         """Has the process end after the round that it is in, with what there is by then."""
-        self._enough_file.parent.mkdir(parents=True, exist_ok=True)
-        self._enough_file.touch()
+        self._stop_file.parent.mkdir(parents=True, exist_ok=True)
+        self._stop_file.touch()
 
     def run(self) -> None:
         """The whole life of the job under this dispatcher."""
@@ -111,7 +111,7 @@ class JobRun(threading.Thread):
             except FencedError:
                 log.info("attempt %d is no longer ours", self.lease.attempt)
             finally:
-                self._enough_file.unlink(missing_ok=True)
+                self._stop_file.unlink(missing_ok=True)
 
     def _run_attempts(self) -> None:
         try:
@@ -203,7 +203,7 @@ class JobRun(threading.Thread):
         groups = settings.cluster_groups
         located_params = located(params, settings)
         task = StudyTask(
-            *(study, located_params, todo, ids, store, self.device, profile, layout, crash_file, self._enough_file),
+            *(study, located_params, todo, ids, store, self.device, profile, layout, crash_file, self._stop_file),
             cluster_groups=groups,
         )
         return task, len(cases) - len(todo)

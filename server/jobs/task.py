@@ -29,7 +29,7 @@ class StudyTask:
     layout_bytes  most memory of one layout; 0: half the device's memory
     cluster_groups  as in Settings
     crash_file    where the process writes what signal killed it, if it can
-    enough_file   is there once what is measured by then has to do
+    stop_file     exists once the job was asked to stop after its round
     """
 
     study: "Study"
@@ -41,7 +41,7 @@ class StudyTask:
     profile: "DeviceProfile | None"
     layout_bytes: int
     crash_file: Path
-    enough_file: Path
+    stop_file: Path
     cluster_groups: int = 0
 
 
@@ -119,8 +119,7 @@ def _measure(task: StudyTask) -> "Iterator[Record | Failure]":
     matrices = StoredMatrices(store, task.matrix_ids)
     try:
         cluster = join_cluster(task.device, store, task.cluster_groups) if task.device.hosts else None
-        enough = task.enough_file.exists
-        with open_bench(task.device, task.profile, task.layout_bytes, cluster, enough) as bench:
+        with open_bench(task.device, task.profile, task.layout_bytes, cluster, task.stop_file.exists) as bench:
             try:
                 yield from task.study.run(task.params, task.todo, matrices, bench)
             except DeviceLostError as error:

@@ -19,9 +19,9 @@ router = APIRouter(tags=["formats"])
 
 @router.get("/formats", responses=list_response_docs(documents.StorageFormat))
 def list_formats(request: Request) -> Response:
-    """Every format with its kernels; `competitor` marks other libraries."""
-    ours = [_format_document(format_, competitor=False) for format_ in FORMATS]
-    theirs = [_format_document(format_, competitor=True) for format_ in COMPETITORS]
+    """Every format with its kernels; `is_library` marks other libraries."""
+    ours = [_format_document(format_, is_library=False) for format_ in FORMATS]
+    theirs = [_format_document(format_, is_library=True) for format_ in COMPETITORS]
     return list_response(request, ours + theirs)
 
 
@@ -35,12 +35,12 @@ def get_kernel_archive(storage: str, variant: str) -> Response:
     return Response(archive(kernel), media_type="application/octet-stream", headers=headers)
 
 
-def _format_document(format_: Format, competitor: bool) -> dict[str, Any]:
+def _format_document(format_: Format, is_library: bool) -> dict[str, Any]:
     return {
         "name": format_.name,
         "title": format_.title,
         "summary": format_.summary,
-        "competitor": competitor,
+        "is_library": is_library,
         "kernels": [_kernel_document(format_, kernel) for kernel in format_.kernels],
     }
 

@@ -102,10 +102,10 @@ def cancel_job(job_id: str, database: DatabaseDep, caller: CallerDep) -> Respons
     return _accepted(database, job)
 
 
-@_accepting("/{job_id}/enough", 404, 409)
-def settle_job(job_id: str, database: DatabaseDep, caller: CallerDep) -> Response:
-    """Has a running job end after its round with what there is by then; of another token only for an admin."""
-    job = queue.enough(database, job_id, caller)
+@_accepting("/{job_id}/stop", 404, 409)
+def stop_job(job_id: str, database: DatabaseDep, caller: CallerDep) -> Response:
+    """Stops a running job after its current round and keeps its results; a job of another token only for an admin."""
+    job = queue.request_stop(database, job_id, caller)
     return _accepted(database, job)
 
 

@@ -42,7 +42,7 @@ UPLOAD_SCHEMA = {"requestBody": {"required": True, "content": {"multipart/form-d
 THERE = {200: "It was there already.", 201: "It is ready.", 202: "It is being read; ask again for it."}
 ADDED = response_docs(documents.Matrix, 404, 409, 413, 507, success=201, also=THERE)
 CALLS: dict[str, Example] = {
-    "stencil": {"value": {"family": "stencil", "points": 27, "nx": 32, "ny": 32, "nz": 32, "name": "cube"}}
+    "stencil": {"value": {"generator": "stencil", "points": 27, "nx": 32, "ny": 32, "nz": 32, "name": "cube"}}
 }
 
 
@@ -102,9 +102,9 @@ async def preview_matrix(request: Request, ingestor: IngestorDep, caller: Caller
 def generate_matrix(
     call: Annotated[dict[str, Any], Body(openapi_examples=CALLS)], ingestor: IngestorDep, caller: CallerDep
 ) -> Response:
-    """Generates a matrix: `family`, its parameters, optionally `name`; the same call again: the same matrix."""
-    family, name = (_take_text(call, key) for key in ("family", "name"))
-    return answer_added(ingestor.database, *take_call(ingestor, caller, family, call, name))
+    """Generates a matrix: `generator`, its parameters, optionally `name`; the same call again: the same matrix."""
+    generator, name = (_take_text(call, key) for key in ("generator", "name"))
+    return answer_added(ingestor.database, *take_call(ingestor, caller, generator, call, name))
 
 
 @router.post(
@@ -112,8 +112,8 @@ def generate_matrix(
 )
 def preview_generated(call: Annotated[dict[str, Any], Body(openapi_examples=CALLS)], ingestor: IngestorDep) -> Response:
     """How large the matrix of such a call would be; nothing is generated."""
-    family, _ = (_take_text(call, key) for key in ("family", "name"))
-    return JSONResponse(intake.predict_generated(family, call, ingestor.settings.nnz_max))
+    generator, _ = (_take_text(call, key) for key in ("generator", "name"))
+    return JSONResponse(intake.predict_generated(generator, call, ingestor.settings.nnz_max))
 
 
 @router.get("/matrices", responses=list_response_docs(documents.Matrix))
@@ -178,12 +178,12 @@ async def take_upload(request: Request, ingestor: Ingestor, caller: Caller) -> t
 
 
 def take_call(
-    ingestor: Ingestor, caller: Caller, family: str, params: Mapping[str, Any], name: str
+    ingestor: Ingestor, caller: Caller, generator: str, params: Mapping[str, Any], name: str
 ) -> tuple[MatrixRow, bool]:
     """The matrix of a call of a generator, and whether it is new: an upload of the bytes that are predicted of it."""
-    predicted = intake.predict_generated(family, params, ingestor.settings.nnz_max)
+    predicted = intake.predict_generated(generator, params, ingestor.settings.nnz_max)
     quotas.charge_upload(ingestor.database, caller, predicted["bytes"])
-    added = intake.add_generated(ingestor, family, params, name)
+    added = intake.add_generated(ingestor, generator, params, name)
     return added.row, added.created
 
 

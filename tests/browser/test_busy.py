@@ -36,7 +36,7 @@ def measured(matrix: str) -> list[Measurement]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_marks_of_a_busy_machine_are_gray_and_the_legend_says_so(open_page: Open, lab: Lab, scheme: str) -> None:
-    held_up = [replace(m, reference_gap=2 * NOISE_MAX) for m in measured("m2")]
+    held_up = [replace(m, aa_gap=2 * NOISE_MAX) for m in measured("m2")]
     add_job(lab.database, "j51", "cpu", JobState.SUCCEEDED, [*measured("m1"), *held_up])
     page = open_page("/formats?job=j51", 1280, scheme)
     for name in ("formats", "rate", "roofline", "ratio"):

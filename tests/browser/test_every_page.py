@@ -31,7 +31,7 @@ PATHS = {
 }
 
 READ = {
-    "products": "/products",
+    "reduced_spmv": "/reduced_spmv",
     "papers": "/papers",
     "paper": "/papers/pellr",
     "documents": "/docs",

@@ -152,7 +152,7 @@ def test_results_fill_in_as_they_arrive(lab: Lab, open_page: Open) -> None:
         add_measurement(lab.database, lab.running, measurement)
     page.locator("#job-counts", has_text="5 of 16 cases measured, 1 skipped").wait_for()
     drawn(page.locator("#formats-chart"), "csr/vector")
-    fastest = timed("coo/segmented", 1e-4, matrix=lab.matrix, floor_s=5e-5, gather_floor_s=5e-5)
+    fastest = timed("coo/segmented", 1e-4, matrix=lab.matrix, roofline_s=5e-5, gather_probe_s=5e-5)
     add_measurement(lab.database, lab.running, fastest)
     page.locator("#job-results", has_text="coo/segmented is fastest on cpu, warm").wait_for()
 

@@ -52,7 +52,7 @@ def test_what_arrives_is_said_and_nothing_else_is(lab: Lab, open_page: Open) -> 
     page = open_page(f"/jobs/{lab.running}")
     page.evaluate(REFRESH)
     expect(page.locator("#announced")).to_be_empty()
-    add_measurement(lab.database, lab.running, timed("split/tile", 1e-4, matrix=lab.matrix, floor_s=5e-5))
+    add_measurement(lab.database, lab.running, timed("split/tile", 1e-4, matrix=lab.matrix, roofline_s=5e-5))
     expect(page.locator("#announced")).to_have_text("Changed: Results.")
 
 
@@ -126,7 +126,7 @@ def test_a_batch_of_a_matrix_with_too_many_rows_is_refused_before_it_is_asked_fo
     page = open_page(f"/matrices/{matrix}")
     page.locator("#study").select_option("batched")
     refusal = re.compile("the matrix has 20000 rows; batches, mixed ones too, are of matrices of at most 16384")
-    expect(page.locator("[data-outlook][data-family=batched]")).to_have_text(refusal)
+    expect(page.locator("[data-outlook][data-for-option=batched]")).to_have_text(refusal)
     page.get_by_role("button", name="Measure", exact=True).click()
     expect(page.locator("form.measure [role=alert]").first).to_have_text(refusal)
 

@@ -181,7 +181,7 @@ def test_without_scripts_a_file_goes_up(browser: Browser, address: str, tmp_path
         page.get_by_role("button", name="Upload").click()
         page.wait_for_url("**/matrices/*", timeout=LIMIT_MS)
         expect(page.get_by_role("heading", name="friends", exact=True)).to_be_visible()
-        page.goto("/matrices?family=rmat")
+        page.goto("/matrices?generator=rmat")
         page.get_by_label("scale", exact=True).fill("5")
         page.get_by_role("button", name="Generate").click()
         page.wait_for_url("**/matrices/*")

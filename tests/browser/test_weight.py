@@ -43,7 +43,7 @@ class Held:
 def test_rows_that_come_later_get_their_room(lab: Lab, open_page: Open) -> None:
     page = open_page(f"/jobs/{lab.running}")
     for number in range(6):
-        later = timed(f"kernel-{number}/of-a-long-name", 1e-4 * (1 + number), matrix=lab.matrix, floor_s=5e-5)
+        later = timed(f"kernel-{number}/of-a-long-name", 1e-4 * (1 + number), matrix=lab.matrix, roofline_s=5e-5)
         add_measurement(lab.database, lab.running, later)
     page.locator("#job-counts", has_text="9 of 16 cases").wait_for()
     drawn(page.locator("#formats-chart"), "kernel-5/of-a-long-name")

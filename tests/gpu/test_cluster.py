@@ -57,7 +57,7 @@ def test_members_lead_themselves(tmp_path: Path, transport: TransportName, overl
     """Nine iterations in one call: two captured batches, where NCCL exchanges, and one more; timed, then by value."""
     folder, x, found = stored(tmp_path / "matrix", crossed(N)), np.arange(float(N)) % 7 - 3, np.full(N, np.nan)
     with open_crew(cluster_of_gpus(folder, transport), COUNT) as crew:
-        team = product(crew, crossed(N), COUNT, "image", overlap)
+        team = product(crew, crossed(N), COUNT, "halo", overlap)
         team.load(x)
         for act in ("advance", "exchange", "multiply", "advance"):
             assert min(team.together("sample", act, 9)) > 0
@@ -66,7 +66,7 @@ def test_members_lead_themselves(tmp_path: Path, transport: TransportName, overl
         np.testing.assert_array_equal(found, iterated(crossed(N), x, 9)[0])
         # With graphs that hold exchanges; and actors take part in a new team, whose graphs hold those of shares too.
         team.drop()
-        again = product(crew, crossed(N), COUNT, "image", overlap, cut_rows=True)
+        again = product(crew, crossed(N), COUNT, "halo", overlap, cut_rows=True)
         again.load(x)
         again.together("run", "advance", 9)
         again.read(found)

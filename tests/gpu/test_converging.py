@@ -22,10 +22,10 @@ GRAPHS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 SCHEDULES: list[tuple[str, dict[str, Any]]] = [
     *((graph, {}) for graph in GRAPHS),
-    ("stencil", {"first": 2}),
-    ("stencil", {"near": 1.0}),
-    ("web", {"near": 256.0}),
-    ("road", {"stall": 0.7}),
+    ("stencil", {"start_segments": 2}),
+    ("stencil", {"raise_at": 1.0}),
+    ("web", {"raise_at": 256.0}),
+    ("road", {"stall_ratio": 0.7}),
 ]
 
 pytestmark = pytest.mark.usefixtures("gpu")
@@ -63,7 +63,7 @@ def test_a_run_ends_where_the_host_would_end_it(stream: Any, kernel: RankKernel,
     matrix = transition_matrix(generate(family, fields), params)
     ranks, schedule = kernel.ranks(matrix, params, cupy), kernel.schedule({})
     run = kernel.procedure.iterate(ranks, params, schedule)
-    expected, rewind = ranks.ranks(), ranks.rewinder(schedule.first)
+    expected, rewind = ranks.ranks(), ranks.rewinder(schedule.start_segments)
     ending = kernel.converging(ranks, run, params, cupy)
     if most == 13 and not run.converged:
         assert ending is None
@@ -96,7 +96,7 @@ def test_a_run_in_segments_makes_the_steps_of_the_host(
     matrix = transition_matrix(generate(*GRAPHS[graph]), params)
     ranks, schedule = kernel.ranks(matrix, params, cupy, converts), kernel.schedule(fields)
     run = kernel.procedure.iterate(ranks, params, schedule)
-    expected, rewind = ranks.ranks(), ranks.rewinder(schedule.first)
+    expected, rewind = ranks.ranks(), ranks.rewinder(schedule.start_segments)
     assert run.converged
     ending = kernel.converging(ranks, run, params, cupy)
     assert ending is not None
@@ -107,7 +107,7 @@ def test_a_run_in_segments_makes_the_steps_of_the_host(
     if late:
         # In chunks it was late to see that it had to read more; now it looks after each iteration.
         assert made != iterations_by_segments(run.written, schedule)
-        rewind = ranks.rewinder(schedule.first)
+        rewind = ranks.rewinder(schedule.start_segments)
         runs = captured(stream, ending, rewind)
     for _ in range(2):
         rewind()
@@ -123,9 +123,9 @@ def test_a_run_may_end_before_all_segments_are_read(stream: Any, epsilon: float)
     kernel = next(k for k in SEGMENTS if k.segments == 4)
     params = PageRankParams(epsilon=epsilon)
     matrix = transition_matrix(generate(*GRAPHS["web"]), params)
-    ranks, schedule = kernel.ranks(matrix, params, cupy), kernel.schedule({"near": 1.0})
+    ranks, schedule = kernel.ranks(matrix, params, cupy), kernel.schedule({"raise_at": 1.0})
     run = kernel.procedure.iterate(ranks, params, schedule)
-    expected, rewind = ranks.ranks(), ranks.rewinder(schedule.first)
+    expected, rewind = ranks.ranks(), ranks.rewinder(schedule.start_segments)
     ending = kernel.converging(ranks, run, params, cupy)
     assert ending is not None
     assert run.written[-1] < schedule.segments

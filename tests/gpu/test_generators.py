@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpu_engine.generators import generator
+from gpu_engine.generators import find_generator
 from gpu_engine.parameters import parse_params
 from tests.gpu_engine.generator_calls import BY_ROWS
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("gpu")
 def test_rows_have_the_bits_of_the_host(name: str, params: dict[str, Any]) -> None:
     import cupy
 
-    chosen = generator(name)
+    chosen = find_generator(name)
     assert chosen.by_rows is not None
     parsed = parse_params(chosen.Params, params)
     n = chosen.by_rows.size(parsed)

@@ -106,7 +106,7 @@ def test_devices_make_parts_with_the_bits_of_the_host(
         found = []
         for matrix in (stored, made):
             poison(devices, 10_000)
-            resident = ResidentMatrix(matrix, cut_by_entries(matrix, (COUNT,)), devices, "image", overlap)
+            resident = ResidentMatrix(matrix, cut_by_entries(matrix, (COUNT,)), devices, "halo", overlap)
             resident.load(x)
             resident.advance(BATCH + 1)
             found.append(np.full(x.size, np.nan))
@@ -201,7 +201,7 @@ def test_iterated_products_of_cusparse(cusparse_devices: Sequence[Any], matrix: 
     matrix = exchange_tests.scaled(matrix)
     stored = find_partitioning(name).store(matrix)
     x, found = np.random.default_rng(1).uniform(-1.0, 1.0, matrix.n_rows), np.full(matrix.n_rows, np.nan)
-    resident = ResidentMatrix(stored, cut_by_entries(stored, (COUNT,)), cusparse_devices, "image", overlap=True)
+    resident = ResidentMatrix(stored, cut_by_entries(stored, (COUNT,)), cusparse_devices, "halo", overlap=True)
     resident.load(x)
     resident.advance(2 * BATCH + 1)
     resident.read(found)

@@ -59,11 +59,11 @@ def test_every_kernel_multiplies_by_every_matrix_and_its_transpose(kernel: str) 
 
 
 @pytest.mark.parametrize("stored", ["csr", "csc", "coo"])
-@pytest.mark.parametrize("second_layout", [True, False])
+@pytest.mark.parametrize("transposed_copy", [True, False])
 @pytest.mark.parametrize("name", ["band", "tall", "wide", "power_law", "empty_rows_and_columns", "one_dense_row"])
-def test_matrices_of_cupyx_multiply(name: str, second_layout: bool, stored: str) -> None:
+def test_matrices_of_cupyx_multiply(name: str, transposed_copy: bool, stored: str) -> None:
     host = BATTERY[name]()
-    op = operator(on_gpu(host, stored), second_layout=second_layout)
+    op = operator(on_gpu(host, stored), transposed_copy=transposed_copy)
     assert (op.shape, op.nnz, op.device) == (host.shape, host.nnz, "cuda:0")
     check_products(op, reference(host))
     check_products(op.T, reference(transposed(host)))
@@ -100,7 +100,7 @@ def test_a_trial_chooses_and_leaves_stream_and_device(tmp_path: Any, monkeypatch
     host = with_row_lengths(np.full(20_000, 25), 20_000, seed=5)
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
-        op = operator(on_gpu(host), "measure", budget_s=0.3)
+        op = operator(on_gpu(host), "measure", time_limit_s=0.3)
         assert cupy.cuda.get_current_stream() == stream
         assert op.measured_s is not None
         check_products(op, reference(host))
@@ -108,7 +108,7 @@ def test_a_trial_chooses_and_leaves_stream_and_device(tmp_path: Any, monkeypatch
         assert second is not None
         assert second.shared_s is not None
     monkeypatch.setattr(trial, "opened", None)
-    again = operator(on_gpu(host), "measure", budget_s=0.3)
+    again = operator(on_gpu(host), "measure", time_limit_s=0.3)
     assert (again.kernel, again.measured_s) == (op.kernel, op.measured_s)
 
 

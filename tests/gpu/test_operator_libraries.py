@@ -202,7 +202,7 @@ def test_a_thread_makes_an_operator_its_transpose_and_a_trial(tmp_path: Any, mon
     matrix, b = on_gpu(LINE), cupy.asarray(B)
 
     def work() -> Any:
-        op = operator(matrix, "measure", budget_s=0.05)
+        op = operator(matrix, "measure", time_limit_s=0.05)
         return op, (op.T @ b).get(), repr(op)
 
     op, answer, text = in_a_thread(work)

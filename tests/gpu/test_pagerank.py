@@ -72,7 +72,7 @@ def test_a_captured_run_gives_the_same_ranks_at_every_replay(web: TransitionMatr
     with stream:
         ranks = on_gpu(web, params, kernel)
         run = kernel.procedure.iterate(ranks, params, schedule)
-        expected, rewind = ranks.ranks(), ranks.rewinder(schedule.first)
+        expected, rewind = ranks.ranks(), ranks.rewinder(schedule.start_segments)
         rewind()
         stream.begin_capture()
         for _, _, act in kernel.procedure.replayed(ranks, schedule, run.steps):
@@ -160,7 +160,7 @@ def test_no_pages_have_no_ranks(kernel: RankKernel) -> None:
 
 def test_a_schedule_may_begin_with_more_segments(web: TransitionMatrix) -> None:
     kernel = next(k for k in KERNELS if k.segments == 4)
-    schedule = parse_params(Schedule, {"segments": 4, "first": 2})
+    schedule = parse_params(Schedule, {"segments": 4, "start_segments": 2})
     ranks = on_gpu(web, PARAMS, kernel)
     run = iterate(ranks, PARAMS, schedule)
     assert 1 not in run.written

@@ -6,7 +6,7 @@ from gpu_engine.generators import generate
 from gpu_engine.measure import open_bench
 from gpu_engine.pagerank.products import BLOCKS
 from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, MatrixInfo, Measurement
-from gpu_engine.studies.link_products import ProductsParams, ProductsStudy
+from gpu_engine.studies.reduced_spmv import ReducedSpmvParams, ReducedSpmvStudy
 
 pytestmark = pytest.mark.usefixtures("gpu")
 
@@ -15,7 +15,7 @@ def test_every_product_in_every_block_is_right(gpu: DeviceInfo) -> None:
     # Rows of up to 100 entries, dangling pages, and no whole number of warps or groups.
     graph = generate("web", {"n": 5001, "mean": 3.0, "max_length": 100, "seed": 3})
     fast = DeviceProfile(gpu.id, gpu.name, gpu.cache_bytes, (BandwidthPoint(2**34, 1e15, 1e15),), "2026-11-21")
-    study, params = ProductsStudy(), ProductsParams(blocks=tuple(BLOCKS))
+    study, params = ReducedSpmvStudy(), ReducedSpmvParams(blocks=tuple(BLOCKS))
     info = MatrixInfo("g", "g", graph.n_rows, graph.n_cols, graph.nnz)
     with open_bench(gpu, fast) as bench:
         cases = tuple(study.cases(params, [info], bench.device))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpu_engine.generators import generator
+from gpu_engine.generators import find_generator
 
 SMALL: dict[str, list[dict[str, Any]]] = {
     "stencil": [
@@ -67,4 +67,4 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     ],
 }
 CALLS = [(name, params) for name, calls in SMALL.items() for params in calls]
-BY_ROWS = [call for call in CALLS if generator(call[0]).by_rows]
+BY_ROWS = [call for call in CALLS if find_generator(call[0]).by_rows]

@@ -18,7 +18,7 @@ from gpu_engine.studies import parse_measurement
 from gpu_engine.studies.formats.experiment import ProductDetails
 from tests.battery import BATTERY
 
-SETTINGS = 'batches=[3],compose=["copies","mixed"],caches=["warm"],energy_s=0,kernels=["csr/scalar","ell/thread"]'
+SETTINGS = 'batches=[3],compose=["uniform","mixed"],caches=["warm"],energy_s=0,kernels=["csr/scalar","ell/thread"]'
 
 
 @pytest.fixture
@@ -46,16 +46,16 @@ def test_every_matrix_of_a_folder_and_a_generated_one(
     found = json.loads(out.read_text(encoding="utf-8"))["measurements"]
     names = [generated, f"{folder}/band.mtx", f"{folder}/one_dense_row.mtx"]
     kernels = ("csr/scalar", "ell/thread")
-    cases = [(name, kernel, "copies") for name in names for kernel in kernels]
+    cases = [(name, kernel, "uniform") for name in names for kernel in kernels]
     # A mixture is composed, and filed, in the order of the names.
     cases += [(min(names), kernel, "mixed") for kernel in kernels]
-    assert [(m["matrix_id"], m["kernel"], m["case"].partition("compose=")[2][:6].strip(",")) for m in found] == cases
-    assert {(m["state"], m["details"]["problems"]) for m in found} == {("ok", 3)}
+    assert [(m["matrix_id"], m["kernel"], m["case"].partition("compose=")[2][:7].strip(",")) for m in found] == cases
+    assert {(m["state"], m["details"]["batch_size"]) for m in found} == {("ok", 3)}
     said = capsys.readouterr().err
     assert f"{folder}/band.mtx: 1000 × 1000" in said
     # How long it takes is said before anything is measured.
     assert said.index("8 cases on cpu, about ") < said.index("making the batch")
-    assert "  csr/scalar         warm batch=3 compose=copies operation=y=Ax+y" in said
+    assert "  csr/scalar         warm batch=3 compose=uniform operation=y=Ax+y" in said
 
 
 def test_a_recording_says_where_the_values_come_from(
@@ -106,9 +106,9 @@ def test_devices_that_share_a_matrix(
     said = capsys.readouterr().err.splitlines()
     lines = [line for line in said if line.startswith("  pCSR")]
     cold, ranked = found[1], found[7]
-    case = "  pCSR/p*            warm devices=2 work=cold merge=host"
+    case = "  pCSR/p*            warm devices=2 workload=cold merge=host"
     assert lines[1].startswith(f"{case} {(cold.median_s or 0) * 1e6:10.2f} µs")
-    case = "  pCSR/pagerank+cpms4 warm devices=2 work=pagerank exchange=image overlap=off"
+    case = "  pCSR/pagerank+cpms4 warm devices=2 workload=pagerank exchange=halo overlap=off"
     assert lines[7].startswith(f"{case} {(ranked.median_s or 0) * 1e6:10.2f} µs")
     # Below the lines a finding for each work, with its table.
     assert any(line.startswith(f"{name}, from the host: ") for line in said)
@@ -128,7 +128,7 @@ def test_a_narrow_terminal_has_whole_numbers_and_says_where_the_rest_is(
     values: dict[str, Any] = {
         "median_s": 2e-5,
         "gflops": 1.5,
-        "floor_s": 1e-5,
+        "roofline_s": 1e-5,
         "max_error": 0.25,
         "note": "its rounds differ",
     }
@@ -165,7 +165,7 @@ def test_what_an_edge_list_leaves_open_is_said_by_flags(
 ) -> None:
     edges = tmp_path / "edges.txt"
     edges.write_text("4 3\n0 1\n1 2\n2 3\n", encoding="utf-8")
-    arguments = ("formats", str(edges), "--device", "cpu", "--set", 'kernels=["csr/scalar"],budget_s=0.05')
+    arguments = ("formats", str(edges), "--device", "cpu", "--set", 'kernels=["csr/scalar"],time_limit_s=0.05')
     assert run(monkeypatch, *arguments) == 2
     assert "--directed true" in capsys.readouterr().err
     assert run(monkeypatch, *arguments, "--directed", "true") == 2

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from gpu_engine.csr_matrix import CsrMatrix, check_csr, fingerprint
 from gpu_engine.errors import ParameterError, TooLargeError
-from gpu_engine.generators import GENERATORS, Generator, counters, generate, generator, rmat
+from gpu_engine.generators import GENERATORS, Generator, counters, find_generator, generate, rmat
 from gpu_engine.parameters import parse_params
 from tests.gpu_engine.generator_calls import BY_ROWS, CALLS, SMALL
 
@@ -31,7 +31,7 @@ def test_contract(maker: Generator) -> None:
     schema = TypeAdapter(maker.Params).json_schema()
     assert all("description" in entry and "default" in entry for entry in schema["properties"].values())
     assert dataclasses.asdict(maker.Params()) == dataclasses.asdict(parse_params(maker.Params, {}))
-    assert generator(maker.name) is maker
+    assert find_generator(maker.name) is maker
     assert maker.summary.endswith(".")
 
 
@@ -63,7 +63,7 @@ def test_matrices_are_canonical_and_repeatable(name: str, params: dict[str, Any]
 def test_seed_and_estimate(name: str, params: dict[str, Any]) -> None:
     matrix = generate(name, params)
     assert fingerprint(matrix) != fingerprint(generate(name, params | {"seed": 1}))
-    maker = generator(name)
+    maker = find_generator(name)
     assert matrix.nnz == pytest.approx(maker.estimate_nnz(parse_params(maker.Params, params)), rel=0.3)
     ones = generate(name, params | {"values": "ones"})
     assert np.array_equal(ones.indices, matrix.indices)
@@ -91,7 +91,7 @@ def test_stencils_are_sums_and_products_of_second_differences(points: int) -> No
     params = {"points": points, "nx": nx, "ny": ny, "nz": nz}
     matrix = generate("stencil", params)
     assert np.array_equal(matrix.to_scipy().toarray(), expected)
-    assert matrix.nnz == generator("stencil").estimate_nnz(parse_params(generator("stencil").Params, params))
+    assert matrix.nnz == find_generator("stencil").estimate_nnz(parse_params(find_generator("stencil").Params, params))
 
 
 def test_delaunay_is_a_symmetric_triangulation() -> None:
@@ -209,7 +209,7 @@ def test_fem_is_a_stencil_of_full_blocks() -> None:
     grid = generate("stencil", {"points": 27, "nx": 3, "ny": 4, "nz": 2}).to_scipy().toarray() != 0
     assert np.array_equal(square != 0, np.kron(grid, np.ones((3, 3))) != 0)
     assert np.array_equal(square, square.T)
-    assert matrix.nnz == generator("fem").estimate_nnz(parse_params(generator("fem").Params, params))
+    assert matrix.nnz == find_generator("fem").estimate_nnz(parse_params(find_generator("fem").Params, params))
     assert (generate("fem", params | {"values": "ones"}).values == 1.0).all()
 
 
@@ -240,7 +240,7 @@ def test_rows_have_the_lengths_asked_for(lengths: str, sigma: float, median: flo
 
 @pytest.mark.parametrize(("name", "params"), BY_ROWS)
 def test_any_rows_are_those_of_the_whole(name: str, params: dict[str, Any]) -> None:
-    whole, chosen = generate(name, params), generator(name)
+    whole, chosen = generate(name, params), find_generator(name)
     assert chosen.by_rows is not None
     parsed, borders = parse_params(chosen.Params, params), [0, 0, whole.n_rows // 3, whole.n_rows]
     assert chosen.by_rows.size(parsed) == whole.n_rows

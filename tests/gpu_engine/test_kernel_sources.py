@@ -20,9 +20,9 @@ from gpu_engine.records import Case
 from gpu_engine.sampling.experiment import Experiment
 from gpu_engine.studies.batched.experiment import BatchExperiment, BatchPlan
 from gpu_engine.studies.formats.experiment import Products, SamplingPlan
-from gpu_engine.studies.link_products.experiment import LinkProducts
 from gpu_engine.studies.pagerank.experiment import PageRankExperiment
 from gpu_engine.studies.pagerank.graph_runs import PageRankPlan
+from gpu_engine.studies.reduced_spmv.experiment import LinkProducts
 from gpu_engine.studies.scaling.experiment import ScalingExperiment, ScalingPlan
 from tests.battery import dense
 from tests.samples.studies import FAST

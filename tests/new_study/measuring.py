@@ -89,4 +89,4 @@ class TransposeKernel(Candidate):
         """GFLOP/s and the floor."""
         moved = self._run.host.compulsory_bytes
         floor = moved / self._run.bench.profile.rate(moved, cache)
-        return {"gflops": 2 * self._run.host.nnz / timing.median_s / 1e9, "floor_s": floor}
+        return {"gflops": 2 * self._run.host.nnz / timing.median_s / 1e9, "roofline_s": floor}

@@ -19,7 +19,7 @@ class TransposeParams:
 
     rounds: int = parameter(9, "Interleaved rounds; the interval is bootstrapped over them.", ge=9, le=199)
     sampling: Sampling = parameter(*SAMPLING)  # noqa: RUF009 (a field)
-    budget_s: float = parameter(*BUDGET_S, ge=0.0, le=86_400.0)
+    time_limit_s: float = parameter(*BUDGET_S, ge=0.0, le=86_400.0)
 
 
 class TransposeStudy:

@@ -19,9 +19,9 @@ MATRICES = {"west": WEST, "nos3": NOS3, "r2": THIN_ROWS, "r16": THICK_ROWS, "d2"
 def multiplied(
     kernel: str,
     gflops: float,
-    problems: int = 1000,
+    batch_size: int = 1000,
     matrix: str = "west",
-    compose: str = "copies",
+    compose: str = "uniform",
     operation: str = "y=Ax+y",
     cache: Cache = "warm",
     device: str = "cuda:0",
@@ -29,7 +29,7 @@ def multiplied(
     **fields: Any,
 ) -> Measurement:
     """A batch of 5·10⁵ nonzeros at this rate: 10⁶ operations, so that 100 GFLOP/s take 10 µs; the floor takes 4."""
-    case = _case(kernel, problems, matrix, compose, operation, cache, mixture)
+    case = _case(kernel, batch_size, matrix, compose, operation, cache, mixture)
     time = 1e6 / (gflops * 1e9)
     values: dict[str, Any] = {
         "ci_low_s": time * 0.999,
@@ -41,19 +41,19 @@ def multiplied(
         "stored_bytes": 6_000_000,
         "moved_bytes": 6_000_000,
         "vector_bytes": 2_000_000,
-        "floor_s": 4e-6,
+        "roofline_s": 4e-6,
         "convert_s": 0.0 if case.format == "csr" else 100e-6,
         "max_error": 0.5,
-        "reference_gap": 0.001,
-        "problems": problems,
+        "aa_gap": 0.001,
+        "batch_size": batch_size,
     }
     return Measurement.of(case, device, BatchDetails, median_s=time, **(values | fields))
 
 
-def refused(kernel: str, note: str, problems: int = 1000, matrix: str = "west", **axes: Any) -> Measurement:
+def refused(kernel: str, note: str, batch_size: int = 1000, matrix: str = "west", **axes: Any) -> Measurement:
     """A skipped kernel."""
-    case = _case(kernel, problems, matrix, **axes)
-    return Measurement.of(case, "cuda:0", BatchDetails, "skipped", problems=problems, note=note)
+    case = _case(kernel, batch_size, matrix, **axes)
+    return Measurement.of(case, "cuda:0", BatchDetails, "skipped", batch_size=batch_size, note=note)
 
 
 def shown(*measurements: Measurement, **choices: Any) -> StudyData:
@@ -61,7 +61,7 @@ def shown(*measurements: Measurement, **choices: Any) -> StudyData:
     return StudyData(measurements, MATRICES, **choices)
 
 
-def copies(matrix: str = "west", device: str = "cuda:0", problems: int = 1000) -> list[Measurement]:
+def copies(matrix: str = "west", device: str = "cuda:0", batch_size: int = 1000) -> list[Measurement]:
     """The paper's kernels, one that chooses and cuSPARSE: coo/segmented leads the paper's, auto/shared all."""
     rates = {
         "coo/segmented": 100.0,
@@ -74,10 +74,12 @@ def copies(matrix: str = "west", device: str = "cuda:0", problems: int = 1000) -
         "cusparse/best": 62.5,
         "cusparse/chain": 5.0,
     }
-    return [multiplied(kernel, rate, problems, matrix, device=device) for kernel, rate in rates.items()]
+    return [multiplied(kernel, rate, batch_size, matrix, device=device) for kernel, rate in rates.items()]
 
 
-def mixed(*members: str, problems: int = 1000, device: str = "cuda:0", mixture: str | None = None) -> list[Measurement]:
+def mixed(
+    *members: str, batch_size: int = 1000, device: str = "cuda:0", mixture: str | None = None
+) -> list[Measurement]:
     """A mixed batch of these matrices: csri/warp leads; ell/thread stores seven times as much, most of it padding.
 
     mixture  empty: as it was recorded before mixtures had names
@@ -88,7 +90,7 @@ def mixed(*members: str, problems: int = 1000, device: str = "cuda:0", mixture: 
         multiplied(
             kernel,
             rate,
-            problems,
+            batch_size,
             members[0],
             "mixed",
             device=device,
@@ -103,13 +105,13 @@ def mixed(*members: str, problems: int = 1000, device: str = "cuda:0", mixture: 
 
 def _case(
     kernel: str,
-    problems: int,
+    batch_size: int,
     matrix: str,
-    compose: str = "copies",
+    compose: str = "uniform",
     operation: str = "y=Ax+y",
     cache: Cache = "warm",
     mixture: str = "",
 ) -> Case:
     of = ((MIXTURE, mixture),) if mixture else ()
-    axes = ("batch", str(problems)), ("compose", compose), ("operation", operation), *of
+    axes = ("batch", str(batch_size)), ("compose", compose), ("operation", operation), *of
     return Case(matrix, kernel, cache, axes)

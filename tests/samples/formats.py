@@ -31,11 +31,11 @@ def timed(
         "ci_high_s": median_s * 1.01,
         "gflops": 2 * NNZ / median_s / 1e9,
         "stored_bytes": 12_000_000,
-        "floor_s": 400e-6,
-        "gather_floor_s": 500e-6,
+        "roofline_s": 400e-6,
+        "gather_probe_s": 500e-6,
         "convert_s": 0.0 if case.format == "csr" else 0.01,
         "max_error": 0.5,
-        "reference_gap": 0.001,
+        "aa_gap": 0.001,
     }
     return Measurement.of(case, device, ProductDetails, median_s=median_s, **(values | fields))
 
@@ -50,7 +50,7 @@ def untimed(
 
 def study_of(matrix: str, device: str = "cpu", scale: float = 1.0) -> list[Measurement]:
     """Both cache states of four kernels; ell/thread is skipped."""
-    floors: dict[str, Any] = {"floor_s": 400e-6 * scale, "gather_floor_s": 500e-6 * scale}
+    floors: dict[str, Any] = {"roofline_s": 400e-6 * scale, "gather_probe_s": 500e-6 * scale}
     caches: tuple[tuple[Cache, float], ...] = (("cold", 2.0), ("warm", 1.0))
     medians = {"csr/scalar": 1000e-6 * scale, "csr/vector": 800e-6 * scale, "coo/segmented": 900e-6 * scale}
     return [

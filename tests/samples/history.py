@@ -27,7 +27,7 @@ def measured(us: float, environment: Mapping[str, str] = OLD, kernel: str = "spl
     time_s = us * 1e-6
     spread = {"ci_low_s": time_s * 0.998, "ci_high_s": time_s * 1.002, "min_s": time_s * 0.997}
     own: dict[str, Any] = {**spread, "q1_s": time_s * 0.999, "q3_s": time_s * 1.001, "rounds": 15, "clock_hz": 1.98e9}
-    own |= {"floor_s": time_s / 2, "gather_floor_s": time_s / 2, **fields}
+    own |= {"roofline_s": time_s / 2, "gather_probe_s": time_s / 2, **fields}
     device = own.pop("device", "cuda:0")
     return timed(kernel, time_s, device=device, environment=dict(environment), **own)
 

@@ -8,7 +8,7 @@ from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.pagerank.details import PageRankDetails
 from gpu_engine.records import Case, Measurement, Trace
 
-SCHEDULE = (("first", "1"), ("near", "16"), ("stall", "0.98"), ("at_end", "fp64"))
+SCHEDULE = (("start_segments", "1"), ("raise_at", "16"), ("stall_ratio", "0.98"), ("final_storage", "fp64"))
 LUXEMBOURG = MatrixFeatures("luxembourg_osm", 114_599, 114_599, 239_332, 2.09, 0.41, 5.0, 0)
 DELAUNAY = MatrixFeatures("delaunay_n15", 32_768, 32_768, 196_548, 6.0, 1.35, 15.0, 0)
 
@@ -32,7 +32,7 @@ def ran(
     segments = 0 if isinstance(iterations, int) else len(counts)
     case = Case(matrix, kernel, "warm", axes + SCHEDULE if segments and not _has_schedule(axes) else axes)
     trace = Trace(case.key, _arrays(counts, segments))
-    phases = {name: sum(trace.arrays[name]) for name in ("pull_s", "settle_s", "scale_s", "convert_s")}
+    phases = {name: sum(trace.arrays[name]) for name in ("pull_s", "norm_s", "scale_s", "convert_s")}
     time = median_s or sum(phases.values())
     values: dict[str, Any] = {
         "ci_low_s": time * 0.995,
@@ -40,15 +40,15 @@ def ran(
         "q1_s": time * 0.995,
         "q3_s": time * 1.005,
         "ci_high_s": time * 1.005,
-        "floor_s": time / 2,
-        "reference_gap": 0.001,
+        "roofline_s": time / 2,
+        "aa_gap": 0.001,
         "iterations": sum(counts),
         "iterations_by_segments": counts if segments else (),
         "phases_s": phases,
         "residual": 8.1e-11,
         "mass_error": 2e-16,
         "distance": 0.0 if kernel.endswith("+fp64") else 2.3e-10,
-        "overlap": 1.0,
+        "top_k_agreement": 1.0,
         "top_pages": (7, 3, 12),
         "top_ranks": (0.002, 0.0015, 0.001),
     }
@@ -75,13 +75,13 @@ def luxembourg(device: str = "cpu", matrix: str = "lux") -> tuple[tuple[Measurem
         ran("csr/thread+fp64", 113, matrix=matrix, device=device),
         ran("csr/thread+cpms2", (47, 66), matrix=matrix, device=device),
         ran("csr/thread+cpms4", (1, 46, 61, 5), matrix=matrix, device=device),
-        ran("csr/thread+free", 113, 0.1, matrix=matrix, device=device),
+        ran("csr/thread+pattern", 113, 0.1, matrix=matrix, device=device),
         stopped("ell/thread+cpms2", "skipped", "needs 41 GB, 16 GB allowed", matrix, device),
     )
 
 
 def _has_schedule(axes: tuple[tuple[str, str], ...]) -> bool:
-    return any(name == "near" for name, _ in axes)
+    return any(name == "raise_at" for name, _ in axes)
 
 
 def _arrays(counts: Sequence[int], segments: int) -> dict[str, tuple[float, ...]]:
@@ -95,7 +95,7 @@ def _arrays(counts: Sequence[int], segments: int) -> dict[str, tuple[float, ...]
         "read": tuple(float(k) for k in read),
         "written": tuple(float(k) for k in written),
         "pull_s": tuple(PULL_S[count] for count in bits),
-        "settle_s": (SETTLE_S,) * len(written),
+        "norm_s": (SETTLE_S,) * len(written),
         "scale_s": tuple(CHANGE_S if rise else 0.0 for rise in rises),
         "convert_s": tuple(CHANGE_S if rise and k == segments else 0.0 for rise, k in zip(rises, written, strict=True)),
         "gather_s": tuple(PULL_S[count] / 2 if count else 0.8e-3 for count in bits),

@@ -17,7 +17,7 @@ MATRICES = {
 RATIOS = (1, 2, 10)
 MATRICES |= {
     f"two-level-{r}": MatrixFeatures(
-        f"two-level-{r}", 100_000, 100_000, NNZ, source={"family": "two_level", "params": {"ratio": r}}
+        f"two-level-{r}", 100_000, 100_000, NNZ, source={"generator": "two_level", "params": {"ratio": r}}
     )
     for r in RATIOS
 }
@@ -48,9 +48,9 @@ def worked(
         "q3_s": median_s * 1.005,
         "ci_high_s": median_s * 1.01,
         "gflops": 2 * NNZ / median_s / 1e9,
-        "floor_s": 1e-3 / devices,
+        "roofline_s": 1e-3 / devices,
         "max_error": 0.5,
-        "reference_gap": 0.001,
+        "aa_gap": 0.001,
         "partitioning": case.format,
         "strategy": variant if work == "cold" else "",
         "devices": devices,
@@ -129,7 +129,7 @@ def resident(matrix: str = "web", device: str = "cuda:0") -> list[Measurement]:
 
 def cut_both_ways(matrix: str = "web", device: str = "cuda:0") -> list[Measurement]:
     """Resident products of equal nonzeros, 8, 4.2 and 2.5 ms, and of equal rows, 6 ms on 2 devices and 5 on 4."""
-    equal = [_with(m, cut="entries") for m in resident(matrix, device)]
+    equal = [_with(m, balance="nonzeros") for m in resident(matrix, device)]
     lopsided = [
         worked(
             "pCSR/resident",
@@ -138,7 +138,7 @@ def cut_both_ways(matrix: str = "web", device: str = "cuda:0") -> list[Measureme
             "resident",
             matrix,
             device,
-            {"cut": "lines"},
+            {"balance": "rows"},
             entries_by_device=LOPSIDED[devices],
         )
         for devices, seconds in {2: 6e-3, 4: 5e-3}.items()
@@ -159,12 +159,12 @@ def swept(slower: float = 1.0, device: str = "cuda:0") -> list[Measurement]:
             ("pCSR/p*-opt", "cold", {"merge": "host"}, 20e-3),
             ("pCSR/resident", "resident", {}, 2e-3 * slower),
         ):
-            equal = {**options, "cut": "entries"} if work == "resident" else options
+            equal = {**options, "balance": "nonzeros"} if work == "resident" else options
             matrix = f"two-level-{r}"
             found += [
                 worked(kernel, seconds if work == "cold" else 2e-3, 4, work, matrix, device, equal),
                 worked(
-                    *(kernel, seconds * uneven, 4, work, matrix, device, {**options, "cut": "lines"}),
+                    *(kernel, seconds * uneven, 4, work, matrix, device, {**options, "balance": "rows"}),
                     entries_by_device=parts,
                 ),
             ]
@@ -181,7 +181,7 @@ def by_cusparse(ours: Sequence[Measurement], whole: float, compute: float = 1.0)
             for name in ("median_s", "ci_low_s", "ci_high_s", "min_s", "q1_s", "q3_s", "gflops")
         }
         phases = {name: time * (compute if name == "compute" else 1.0) for name, time in m.details.phases_s.items()}
-        found.append(_with(m, product="cusparse").with_(phases_s=phases, **times))
+        found.append(_with(m, kernel_library="cusparse").with_(phases_s=phases, **times))
     return found
 
 
@@ -202,7 +202,7 @@ def iterated(matrix: str = "web", device: str = "cuda:0") -> list[Measurement]:
             "iterate",
             matrix,
             device,
-            {"exchange": "image", "overlap": overlap},
+            {"exchange": "halo", "overlap": overlap},
             phases_s={"compute": 8e-3 / devices, "exchange": 1e-3 if devices > 1 else 0.0},
             exchanged_bytes=4_000_000 if devices > 1 else 0,
         )
@@ -222,7 +222,7 @@ def ranked(matrix: str = "web", device: str = "cuda:0") -> list[Measurement]:
             "pagerank",
             matrix,
             device,
-            {"exchange": "image"},
+            {"exchange": "halo"},
             phases_s={"compute": 0.75 * median_s, "exchange": 0.25 * median_s if devices > 1 else 0.0},
             exchanged_bytes=400_000 if devices > 1 else 0,
             iterations=100,
@@ -239,5 +239,5 @@ def shared(matrix: str = "web", device: str = "cuda:0") -> list[Measurement]:
 
 def _case(kernel: str, devices: int, work: str, matrix: str, options: dict[str, str] | None) -> Case:
     merged = {"merge": "host"} if work == "cold" else {}
-    axes = {"devices": str(devices), "work": work, **(options or merged)}
+    axes = {"devices": str(devices), "workload": work, **(options or merged)}
     return Case(matrix, kernel, "warm", tuple(axes.items()))

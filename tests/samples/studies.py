@@ -13,7 +13,7 @@ from tests.battery import BATTERY
 from tests.samples.batched import copies, mixed
 from tests.samples.formats import study_of
 from tests.samples.pagerank import luxembourg, ran
-from tests.samples.products import every
+from tests.samples.reduced_spmv import every
 from tests.samples.scaling import shared
 
 FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "")
@@ -81,5 +81,5 @@ SAMPLES: dict[str, Callable[[Sequence[str], str], Records]] = {
     "pagerank": _runs,
     "batched": _batches,
     "scaling": _works,
-    "products": _in_segments,
+    "reduced_spmv": _in_segments,
 }

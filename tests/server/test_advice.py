@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from gpu_engine.advisor import NEEDED, advise, contenders, is_sure
+from gpu_engine.advisor import NEEDED, advise, is_sure, near_best
 from gpu_engine.matrices.features import features
 from gpu_engine.records import dumps
 from server.catalogue import matrix_document
@@ -33,8 +33,8 @@ def test_the_advice_is_the_advisors() -> None:
     found = features(BATTERY["power_law"]())
     document = matrix_document(row(**found), UNCALIBRATED)
     advice = document["advice"]
-    assert document["contenders"] == list(contenders(found))
-    assert document["advice_is_sure"] is is_sure(found)
+    assert document["near_best"] == list(near_best(found))
+    assert document["confidence"] == ("high" if is_sure(found) else "low")
     assert advice == [dataclasses.asdict(one) for one in advise(found)]
     assert len(advice) == 5
     assert json.loads(dumps(advice)) == advice
@@ -44,5 +44,5 @@ def test_the_advice_is_the_advisors() -> None:
 def test_a_matrix_with_too_few_features_gets_none(missing: str) -> None:
     found = features(BATTERY["power_law"]()) if missing else {}
     document = matrix_document(row(**{name: value for name, value in found.items() if name != missing}), UNCALIBRATED)
-    assert (document["advice"], document["contenders"]) == ([], [])
-    assert (document["advice_gpu"], document["advice_is_sure"]) == (None, None)
+    assert (document["advice"], document["near_best"]) == ([], [])
+    assert (document["advice_gpu"], document["confidence"]) == (None, None)

@@ -90,7 +90,7 @@ def test_a_job_on_two_nodes_and_what_is_said_once_one_is_killed(
     assert device["details"]["hosts"] == "a: 2, b: 2"
 
     def submit(*matrices: str) -> str:
-        params = {"work": ["iterate"], "devices": [1, 2], "overlap": ["on"]}
+        params = {"workload": ["iterate"], "devices": [1, 2], "overlap": ["on"]}
         body = {"study": "scaling", "matrix_ids": matrices, "params": params, "device": "cluster"}
         answer = client.post("/api/v1/jobs", json=body)
         assert answer.status_code == 202, answer.text
@@ -126,7 +126,7 @@ def test_a_job_on_two_nodes_and_what_is_said_once_one_is_killed(
     failed = ended(second)
     assert (failed["state"], failed["error"]["code"], failed["error"]["hosts"]) == ("failed", "host_lost", ["b"])
     sentence = failed["error"]["detail"]
-    assert sentence.startswith(f"Lost while measuring {larger}|pCSR/iterate|warm|devices=2,work=iterate")
+    assert sentence.startswith(f"Lost while measuring {larger}|pCSR/iterate|warm|devices=2,workload=iterate")
     assert "b/virtual:0 (node " in sentence
     assert {(m["matrix_id"], m["state"]) for m in results(second)} == {(small, "ok")}
     assert len(results(second)) == 2

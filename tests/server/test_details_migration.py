@@ -14,7 +14,7 @@ from server.migrate import downgrade, migrate
 from tests.postgres import DATABASES, fresh
 
 STUDIES: dict[str, tuple[str, dict[str, Any]]] = {
-    "formats": ("", {"convert_s": 0.5, "convert_peak_bytes": 640, "order_s": 0.25, "permute_s": 0.125}),
+    "formats": ("", {"convert_s": 0.5, "convert_peak_bytes": 640, "reorder_s": 0.25, "permute_s": 0.125}),
     "pagerank": (
         "part=lower,stall=0.98",
         {
@@ -30,11 +30,11 @@ STUDIES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "batched": (
-        "batch=10,compose=copies,operation=y=Ax+y",
+        "batch=10,compose=uniform,operation=y=Ax+y",
         {"problems": 10, "vector_bytes": 80, "convert_s": 0.5, "convert_peak_bytes": 640},
     ),
     "scaling": (
-        "devices=2,work=pagerank",
+        "devices=2,workload=pagerank",
         {
             "partitioning": "pCSR",
             "strategy": "p*",
@@ -52,7 +52,7 @@ STUDIES: dict[str, tuple[str, dict[str, Any]]] = {
 """Study → axes of a case, and what only its records say."""
 
 EMPTY: dict[str, Any] = {
-    **dict.fromkeys(("convert_s", "convert_peak_bytes", "order_s", "permute_s", "iterations", "residual")),
+    **dict.fromkeys(("convert_s", "convert_peak_bytes", "reorder_s", "permute_s", "iterations", "residual")),
     **dict.fromkeys(("mass_error", "distance", "overlap", "problems", "vector_bytes", "devices", "exchanged_bytes")),
     **{name: [] for name in ("iterations_by_segments", "top_pages", "top_ranks", "entries_by_device")},
     "phases_s": {},
@@ -67,8 +67,8 @@ COMMON = {
     "format": "csr",
     "kernel": "csr/k",
     "cache": "warm",
-    **dict.fromkeys(("ci_low_s", "ci_high_s", "min_s", "q1_s", "q3_s", "gflops", "stored_bytes", "floor_s")),
-    **dict.fromkeys(("gather_floor_s", "max_error", "energy_j", "reference_gap", "clock_hz")),
+    **dict.fromkeys(("ci_low_s", "ci_high_s", "min_s", "q1_s", "q3_s", "gflops", "stored_bytes", "roofline_s")),
+    **dict.fromkeys(("gather_probe_s", "max_error", "energy_j", "aa_gap", "clock_hz")),
     "environment": {"driver": "1"},
 }
 

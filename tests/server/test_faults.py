@@ -76,7 +76,7 @@ def test_a_disk_that_fills_up_under_a_matrix_is_told_and_the_next_try_goes_throu
         if call == "upload":
             answer = upload(client, matrix)
             return answer.status_code, answer.json().get("code", "")
-        stencil = {"family": "stencil", "points": 5, "nx": 4, "ny": 4}
+        stencil = {"generator": "stencil", "points": 5, "nx": 4, "ny": 4}
         answer = client.post("/api/v1/matrices/generate", json=stencil)
         document = until_settled(client, answer.json()["id"])
         error = document["error"] or {"status": 201, "code": ""}
@@ -120,7 +120,7 @@ def test_whatever_fills_the_disk_is_507(small_disk: Settings, monkeypatch: pytes
             while True:
                 ballast.write(bytes(512))
         kept = answers[0].json()["id"]
-        stencil = {"family": "stencil", "points": 5, "nx": 4, "ny": 4}
+        stencil = {"generator": "stencil", "points": 5, "nx": 4, "ny": 4}
         writes: dict[str, Callable[[], Response]] = {
             "upload": lambda: upload(client, GOOD),
             "preview": lambda: client.post("/api/v1/matrices/preview", files={"file": ("a.mtx", DIAGONAL)}),
@@ -168,7 +168,7 @@ def read_only(home: Path) -> Iterator[None]:
 
 
 def test_a_home_that_can_no_longer_be_written_is_read_and_taken_up_again(shared: Settings) -> None:
-    stencil = {"family": "stencil", "points": 5, "nx": 4, "ny": 4}
+    stencil = {"generator": "stencil", "points": 5, "nx": 4, "ny": 4}
     writes: dict[str, Callable[[], int]] = {
         "upload": lambda: upload(client, GOOD).status_code,
         "preview": lambda: client.post("/api/v1/matrices/preview", files={"file": ("a.mtx", GOOD)}).status_code,

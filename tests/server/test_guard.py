@@ -20,7 +20,7 @@ from sparsight import serve as serving
 from tests.conftest import ADDRESS
 
 TOKEN = "correct horse"
-CALL = {"family": "nope"}
+CALL = {"generator": "nope"}
 GENERATE = "/api/v1/matrices/generate"
 
 

@@ -65,7 +65,7 @@ def test_a_history_is_of_one_case_in_the_order_of_time(both: Database) -> None:
         ],
     )
     add(both, 4, [measured(8.0, matrix="m2")])
-    add(both, 5, [measured(7.0)], study="products")
+    add(both, 5, [measured(7.0)], study="reduced_spmv")
     assert times(both) == {
         "m1|split/tile|warm|": [21.0, 22.0],
         "m1|csr/vector|warm|op=AT": [29.0],

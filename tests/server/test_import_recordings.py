@@ -213,7 +213,7 @@ def test_what_was_recorded_elsewhere_is_judged_by_the_limits_of_its_backend(
         m.with_(
             **dict.fromkeys(("min_s", "q1_s", "median_s", "q3_s", "max_s", "ci_low_s", "ci_high_s"), times[m.kernel]),
             rounds=9,
-            reference_gap=0.0,
+            aa_gap=0.0,
             device="node7",
             backend=backend,
         )

@@ -32,24 +32,24 @@ VALUES = [
     "a" * 5000,
     base64.urlsafe_b64encode(b"[" * 5000).decode(),
 ]
-FIELDS = ("family", "study", "device", "name")
+FIELDS = ("generator", "study", "device", "name")
 BODIES = {
     "nothing": b"",
     "not JSON": b"{",
-    "NaN": b'{"family": NaN, "study": NaN, "nx": Infinity}',
-    "huge integer": b'{"family": "stencil", "study": "formats", "nx": ' + b"9" * 4000 + b"}",
-    "huger integer": b'{"family": "stencil", "study": "formats", "nx": ' + b"9" * 100_000 + b"}",
-    "huge exponent": b'{"family": "rmat", "study": "formats", "scale": 1e999}',
+    "NaN": b'{"generator": NaN, "study": NaN, "nx": Infinity}',
+    "huge integer": b'{"generator": "stencil", "study": "formats", "nx": ' + b"9" * 4000 + b"}",
+    "huger integer": b'{"generator": "stencil", "study": "formats", "nx": ' + b"9" * 100_000 + b"}",
+    "huge exponent": b'{"generator": "rmat", "study": "formats", "scale": 1e999}',
     "half a surrogate pair": json.dumps(dict.fromkeys(FIELDS, "\ud800") | {"matrix_ids": ["\ud800"]}).encode(),
-    "half a surrogate pair as key": b'{"family": "stencil", "study": "formats", "\\ud800": 1, "matrix_ids": ["m1"]}',
+    "half a surrogate pair as key": b'{"generator": "stencil", "study": "formats", "\\ud800": 1, "matrix_ids": ["m1"]}',
     "half a surrogate pair in params": b'{"study": "formats", "matrix_ids": ["m1"], "params": {"\\ud800": "\\ud800"}}',
     "NUL": json.dumps(dict.fromkeys(FIELDS, "\0") | {"matrix_ids": ["\0"]}).encode(),
-    "deep": b'{"family": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "deep": b'{"generator": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     "deep params": b'{"study": "formats", "matrix_ids": ["m1"], "params": ' + b'{"a":' * 400 + b"1" + b"}" * 401,
     "list": b"[1, 2]",
     "text": b'"x"',
     "null": b"null",
-    "wrong types": b'{"family": [], "study": {}, "matrix_ids": 7, "params": [], "device": null, "name": 1.5}',
+    "wrong types": b'{"generator": [], "study": {}, "matrix_ids": 7, "params": [], "device": null, "name": 1.5}',
     "bytes": bytes(range(256)),
 }
 TYPES = [

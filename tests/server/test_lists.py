@@ -59,10 +59,10 @@ def test_studies_tell_their_parameters(client: TestClient) -> None:
 
 def test_formats_tell_their_kernels(client: TestClient) -> None:
     items = client.get("/api/v1/formats").json()["items"]
-    assert [item["name"] for item in items if not item["competitor"]] == [f.name for f in FORMATS]
+    assert [item["name"] for item in items if not item["is_library"]] == [f.name for f in FORMATS]
     kernels = {kernel["name"]: kernel for item in items for kernel in item["kernels"]}
     assert kernels["csr/vector"]["backends"] == ["cpu", "cuda"]
-    assert any(item["competitor"] for item in items)
+    assert any(item["is_library"] for item in items)
 
 
 def test_a_kernel_of_ours_on_a_gpu_is_a_zip(client: TestClient) -> None:

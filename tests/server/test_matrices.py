@@ -229,7 +229,7 @@ def test_two_files_in_one_upload_are_refused(client: TestClient) -> None:
     assert (answer.status_code, "comes twice" in answer.json()["detail"]) == (422, True)
 
 
-CALL = {"family": "stencil", "points": 5, "nx": 4, "ny": 3}
+CALL = {"generator": "stencil", "points": 5, "nx": 4, "ny": 3}
 
 
 def test_generating_a_matrix(client: TestClient, store: Store) -> None:
@@ -257,13 +257,13 @@ def test_the_same_call_is_the_same_matrix(client: TestClient) -> None:
     ("call", "status", "sentence"),
     [
         ({}, 422, "known"),
-        ({"family": "nope"}, 422, "known"),
-        ({"family": 7}, 422, "expected a text"),
-        ({"family": "stencil", "nx": 0}, 422, "nx is '0'"),
-        ({"family": "stencil", "nx": 10**40}, 422, "nx is"),
-        ({"family": "stencil", "nx": "4"}, 422, "nx is"),
-        ({"family": "stencil", "nope": 1}, 422, "no parameter 'nope'"),
-        ({"family": "stencil", "points": 5, "nx": 40_000, "ny": 40_000}, 413, "nonzeros"),
+        ({"generator": "nope"}, 422, "known"),
+        ({"generator": 7}, 422, "expected a text"),
+        ({"generator": "stencil", "nx": 0}, 422, "nx is '0'"),
+        ({"generator": "stencil", "nx": 10**40}, 422, "nx is"),
+        ({"generator": "stencil", "nx": "4"}, 422, "nx is"),
+        ({"generator": "stencil", "nope": 1}, 422, "no parameter 'nope'"),
+        ({"generator": "stencil", "points": 5, "nx": 40_000, "ny": 40_000}, 413, "nonzeros"),
     ],
 )
 def test_a_wrong_call_is_refused_at_once(

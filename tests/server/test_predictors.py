@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import delete
 
-from gpu_engine.advisor import advise, contenders, rank
+from gpu_engine.advisor import advise, near_best, rank
 from gpu_engine.advisor.gpus import FITTED, gpu_named
 from gpu_engine.advisor.model import MODELS, predict
 from gpu_engine.advisor.sureness import UNSTEADY
@@ -101,7 +101,7 @@ def factor(predictor: Predictor) -> float:
 def test_before_anything_was_measured_it_is_that_of_the_model(database: Database) -> None:
     assert here(database) == Predictor(GPU)
     assert here(database).advise(EVEN) == advise(EVEN, GPU)
-    assert here(database).contenders(RANDOM) == contenders(RANDOM, GPU)
+    assert here(database).near_best(RANDOM) == near_best(RANDOM, GPU)
 
 
 def test_a_kernel_that_is_slower_here_than_predicted_is_put_behind_others(database: Database) -> None:
@@ -111,7 +111,7 @@ def test_a_kernel_that_is_slower_here_than_predicted_is_put_behind_others(databa
     assert factor(found) > 1.1
     assert advise(EVEN, GPU)[0].kernel == FIRST
     assert found.advise(EVEN)[0].kernel != FIRST
-    assert found.contenders(EVEN)[0] == found.advise(EVEN)[0].kernel
+    assert found.near_best(EVEN)[0] == found.advise(EVEN)[0].kernel
 
 
 def test_it_is_sure_of_a_gpu_that_was_judged_alone() -> None:
@@ -126,9 +126,9 @@ def test_a_document_has_its_advice_and_is_as_sure_as_without_it(database: Databa
     add(database, 1, TAUGHT)
     with database.read() as session:
         after = matrix_document(get_matrix(session, "even"), predictors.of_service(session))
-    assert (before["advice"][0]["kernel"], before["contenders"][0], before["advice_is_sure"]) == (FIRST, FIRST, True)
-    assert after["advice"][0]["kernel"] == after["contenders"][0] != FIRST
-    assert (after["advice_is_sure"], after["advice_gpu"]) == (True, GPU.short_name)
+    assert (before["advice"][0]["kernel"], before["near_best"][0], before["confidence"]) == (FIRST, FIRST, "high")
+    assert after["advice"][0]["kernel"] == after["near_best"][0] != FIRST
+    assert (after["confidence"], after["advice_gpu"]) == ("high", GPU.short_name)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_what_the_advisor_does_not_know_pushes_out_nothing(database: Database, m
     assert before.matrices == 1
     add(database, 2, TAUGHT, op=TRANSPOSED)
     add(database, 3, TAUGHT, order="+rcm")
-    add(database, 4, {f"own:spmv/{number}": 1.0 for number in range(5)})
+    add(database, 4, {f"custom:spmv/{number}": 1.0 for number in range(5)})
     add(database, 5, TAUGHT, card=H200)
     assert here(database) == before
 

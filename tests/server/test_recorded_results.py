@@ -124,7 +124,7 @@ def test_the_call_of_a_recorded_matrix_makes_a_matrix_of_its_own(
     client: TestClient, database: Database, imported: Path
 ) -> None:
     row = client.get(f"/api/v1/matrices/{GRID_ID}").json()
-    call = {"family": row["source"]["family"], **row["source"]["params"], "name": row["name"]}
+    call = {"generator": row["source"]["generator"], **row["source"]["params"], "name": row["name"]}
     made = client.post("/api/v1/matrices/generate", json=call)
     assert made.status_code == 202
     assert made.json()["id"] != GRID_ID

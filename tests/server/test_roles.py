@@ -26,7 +26,7 @@ SUBMIT = {
     "POST /api/v1/recordings",
     "POST /api/v1/jobs",
     "POST /api/v1/jobs/{job_id}/cancel",
-    "POST /api/v1/jobs/{job_id}/enough",
+    "POST /api/v1/jobs/{job_id}/stop",
     "POST /api/v1/jobs/{job_id}/retry",
     "POST /api/v1/jobs/{job_id}/annotations",
     "POST /matrices",

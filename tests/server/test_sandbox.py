@@ -114,7 +114,7 @@ def test_a_fork_server_that_was_ended_is_replaced(tmp_path: Path, folder: Path) 
 
 
 def test_a_process_without_memory_says_so(tmp_path: Path, folder: Path) -> None:
-    task = SandboxTask(600 * 2**20, PATIENCE_S, ReadLimits(), family="stencil", params={"nx": 4000, "ny": 4000})
+    task = SandboxTask(600 * 2**20, PATIENCE_S, ReadLimits(), generator="stencil", params={"nx": 4000, "ny": 4000})
     with pytest.raises((TooLargeError, ParameterError), match=r"memory|smaller"):
         sandbox.run(task, folder, ignore)
 
@@ -184,7 +184,7 @@ def test_the_process_dies_with_the_server(tmp_path: Path, folder: Path) -> None:
         from pathlib import Path
         from gpu_engine.matrix_io import ReadLimits
         from server import sandbox
-        task = sandbox.SandboxTask(2**32, 600.0, ReadLimits(), family="delaunay", params={"n": 2_000_000})
+        task = sandbox.SandboxTask(2**32, 600.0, ReadLimits(), generator="delaunay", params={"n": 2_000_000})
         def started(process):
             print(process.pid, flush=True)
             os.kill(os.getpid(), 9)

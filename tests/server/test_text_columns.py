@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import String, Text, select
 
-from gpu_engine.contestants.sources import KERNEL_MAX, parse_reference
+from gpu_engine.custom_kernels.sources import KERNEL_MAX, parse_reference
 from gpu_engine.errors import ParameterError
 from gpu_engine.recordings import files as recordings
 from gpu_engine.recordings.files import DEVICE_MAX
@@ -94,9 +94,9 @@ def test_every_limited_column_holds_the_longest_text_that_it_can_get() -> None:
 
 
 def test_a_kernel_with_a_long_name_is_measured_on_either_database(either_database: Database) -> None:
-    """A contestant's name has any length up to its limit; so has the case, whose key has it."""
+    """A custom kernel's name has any length up to its limit; so has the case, whose key has it."""
     add_rows(either_database)
-    kernel, axes = f"own:{'x' * (KERNEL_MAX - 10)}/{'y' * 5}", tuple((f"axis{n}", "z" * 30) for n in range(9))
+    kernel, axes = f"custom:{'x' * (KERNEL_MAX - 10)}/{'y' * 5}", tuple((f"axis{n}", "z" * 30) for n in range(9))
     case = Case("a" * 32, kernel, "warm", axes)
     with either_database.write() as session:
         row = JobRow(id="j", study="fake", device="cpu", state=JobState.RUNNING, attempt=1, cases_total=1)
@@ -126,8 +126,8 @@ def test_a_case_whose_key_no_index_takes_is_refused_before_it_is_measured() -> N
         queue._job(JobRequest("fake", (matrix.id,)), study, study.Params(), CPU, [matrix])
 
 
-def test_a_contestant_with_too_long_a_name_is_refused_before_it_is_measured() -> None:
-    assert parse_reference(f"{'x' * 90}.py:VECTOR").kernel == f"own:{'x' * 90}/vector"
+def test_a_custom_kernel_with_too_long_a_name_is_refused_before_it_is_measured() -> None:
+    assert parse_reference(f"{'x' * 90}.py:VECTOR").kernel == f"custom:{'x' * 90}/vector"
     with pytest.raises(ParameterError, match=f"at most {KERNEL_MAX}"):
         parse_reference(f"{'x' * KERNEL_MAX}.py:VECTOR")
 

@@ -319,7 +319,7 @@ def test_who_changed_what_is_on_record(
     locked: TestClient, database: Database, make_token: MakeToken, caplog: pytest.LogCaptureFixture
 ) -> None:
     token = make_token(Role.SUBMIT, "ci")
-    stencil = {"family": "stencil", "points": 5, "nx": 4, "ny": 4}
+    stencil = {"generator": "stencil", "points": 5, "nx": 4, "ny": 4}
     made = locked.post("/api/v1/matrices/generate", json=stencil, headers=bearer(token))
     gone = made.headers["location"]
     assert locked.get(LISTS, headers=bearer(token)).status_code == 200

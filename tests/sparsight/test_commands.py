@@ -156,7 +156,7 @@ def test_a_matrix_is_generated_as_it_is_called(sent: list[httpx.Request]) -> Non
     assert (ended.exit_code, ended.stdout) == (0, f"{MATRIX_ID}\n")
     assert "325557 × 325557" in ended.stderr
     assert json.loads(sent[0].content) == {
-        "family": "rmat", "name": "r", "scale": 10, "shuffled": True, "values": "random"
+        "generator": "rmat", "name": "r", "scale": 10, "shuffled": True, "values": "random"
     }  # fmt: skip
 
 

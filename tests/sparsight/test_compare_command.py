@@ -59,8 +59,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> None:
         ("csr/vector ell/thread --job two --fail-on slow", 7, "slower"),
         ("ell/thread csr/vector --job two --fail-on slow", 0, "faster"),
         ("fast slow", 0, "slower"),
-        ("fast slow --fail-on failed,missing,ambiguous", 7, "slower"),
-        ("onlyfast slow --fail-on failed,missing,ambiguous", 0, "slower"),
+        ("fast slow --fail-on failed,missing,inconclusive", 7, "slower"),
+        ("onlyfast slow --fail-on failed,missing,inconclusive", 0, "slower"),
         ("fast slow --fail-on slow", 7, "slower"),
         ("fast slow --fail-on slow --threshold 19.9%", 7, "slower"),
         ("fast slow --fail-on slow --threshold 20.1%", 0, "slower"),
@@ -76,7 +76,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> None:
         ("onlyfast onlyfailed", 8, "failed"),
         ("onlyfast onlyfailed --fail-on slow", 8, "failed"),
         ("onlyfast onlyfailed --fail-on failed", 7, "failed"),
-        ("csr/smart csr/smart --job batches --fail-on ambiguous", 0, "same"),
+        ("csr/smart csr/smart --job batches --fail-on inconclusive", 0, "same"),
     ],
 )
 def test_the_gate_closes_for_what_it_is_told_and_where_nothing_is_compared(
@@ -96,8 +96,8 @@ def test_the_gate_closes_for_what_it_is_told_and_where_nothing_is_compared(
 
 
 def test_what_closes_the_gate_is_counted() -> None:
-    said = run("compare", "fast", "failed", "--fail-on", "failed,ambiguous").stderr
-    assert said.endswith("Of 2 comparisons: 1 failed, 1 ambiguous.\n")
+    said = run("compare", "fast", "failed", "--fail-on", "failed,inconclusive").stderr
+    assert said.endswith("Of 2 comparisons: 1 failed, 1 inconclusive.\n")
 
 
 def test_a_job_that_still_runs_is_said_to() -> None:
@@ -107,7 +107,7 @@ def test_a_job_that_still_runs_is_said_to() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--fail-on", "slow,fast"), "--fail-on has 'fast'; expected slow, failed, missing, ambiguous"),
+        (("--fail-on", "slow,fast"), "--fail-on has 'fast'; expected slow, failed, missing, inconclusive"),
         (("--threshold", "5%"), "--threshold belongs to --fail-on slow"),
         (("--fail-on", "slow", "--threshold", "5"), "--threshold is '5'; expected a percentage such as 5%"),
         (("--fail-on", "slow", "--threshold", "-5%"), "expected a percentage"),
@@ -128,8 +128,8 @@ def test_axes_stand_beside_the_kernel_and_those_that_all_share_above() -> None:
     assert title == "cnr-2000, warm, cpu, operation=y=Ax"
     assert heads.split()[:3] == ["kernel", "axes", "verdict"]
     assert [row.split()[:3] for row in rows] == [
-        ["csr/smart", "batch=100", "ambiguous"],
-        ["csr/smart", "batch=1000", "ambiguous"],
+        ["csr/smart", "batch=100", "inconclusive"],
+        ["csr/smart", "batch=1000", "inconclusive"],
     ]
     found: list[dict[str, Any]] = json.loads(run("compare", "batches", "batches", "--json").stdout)
     assert [entry["axes"] for entry in found] == [

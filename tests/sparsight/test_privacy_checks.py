@@ -26,7 +26,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
         path.chmod(0o700)
     (tmp_path / "home" / "sparsight.db").touch(mode=0o600)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    return Settings(home=tmp_path / "home", contestants=str(tmp_path / "own"), store=str(tmp_path / "store"))
+    return Settings(home=tmp_path / "home", custom_kernels=str(tmp_path / "own"), store=str(tmp_path / "store"))
 
 
 def examined(settings: Settings) -> list[Check]:

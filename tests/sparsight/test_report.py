@@ -51,8 +51,8 @@ HEADINGS = [
 
 
 def test_a_finding_is_its_title_its_sentences_and_its_table() -> None:
-    slow = measurement("csr/scalar", 3e-3, reference_gap=0.0)
-    fast = measurement("csr/vector", 1.5e-3, floor_s=0.75e-3, max_error=0.5, stored_bytes=2**20, reference_gap=0.0)
+    slow = measurement("csr/scalar", 3e-3, aa_gap=0.0)
+    fast = measurement("csr/vector", 1.5e-3, roofline_s=0.75e-3, max_error=0.5, stored_bytes=2**20, aa_gap=0.0)
     text, left_out = rendered([slow, fast], {"m": "cage"}, 300)
     lines = [line.rstrip().replace(THIN, " ") for line in text.splitlines()]
     assert lines[0] == "cage on cpu, warm"
@@ -70,7 +70,7 @@ def test_axes_stand_in_the_title() -> None:
     text = io.StringIO()
     print_findings(Console(file=text, width=200), findings_of(found))
     first = text.getvalue().splitlines()[0].replace(THIN, " ")
-    assert first == "west0989, 1 000 problems on cuda:0, warm, batch=1000, compose=copies, operation=y=Ax+y"
+    assert first == "west0989, 1 000 problems on cuda:0, warm, batch=1000, compose=uniform, operation=y=Ax+y"
 
 
 @pytest.mark.parametrize("width", [40, 80, 160])

@@ -76,7 +76,7 @@ def test_without_two_matrices_of_a_kind_their_figure_is_a_sentence(client: TestC
 
 
 def test_the_address_chooses_the_size_and_the_operation(client: TestClient, database: Database, batched: str) -> None:
-    other = [multiplied("csr/smart", 7.0, 100, "m1", operation="y=Ax"), *copies("m1", problems=100)]
+    other = [multiplied("csr/smart", 7.0, 100, "m1", operation="y=Ax"), *copies("m1", batch_size=100)]
     add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, other, study="batched")
     context = get(client, "/batched?job=j3&batch=10").context
     assert {line.finding.axes["batch"] for line in context["findings"]} == {"10"}
@@ -112,7 +112,7 @@ def titles(client: TestClient, address: str) -> list[str]:
 def test_a_newer_job_of_its_first_matrix_alone_does_not_hide_a_mixture(
     client: TestClient, database: Database, batched: str
 ) -> None:
-    add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, copies("m1", problems=10), study="batched")
+    add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, copies("m1", batch_size=10), study="batched")
     both = "/batched?matrix=m1&matrix=m2&device=cuda:0"
     page = get(client, both)
     assert titles(client, both) == ["2 matrices mixed (west0989 and nos3)", "west0989", "nos3"]
@@ -129,8 +129,10 @@ def test_mixtures_of_one_first_matrix_stand_beside_each_other_each_of_its_newest
 ) -> None:
     add_matrix(sample_matrix(), "arc130", "m3")
     add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, mixed("m1", "m3"), ("m1", "m3"), study="batched")
-    add_job(database, "j5", "cuda:0", JobState.SUCCEEDED, mixed("m1", "m3", problems=10), ("m1", "m3"), study="batched")
-    failed = mixed("m1", "m2", problems=100)
+    add_job(
+        database, "j5", "cuda:0", JobState.SUCCEEDED, mixed("m1", "m3", batch_size=10), ("m1", "m3"), study="batched"
+    )
+    failed = mixed("m1", "m2", batch_size=100)
     add_job(database, "j6", "cuda:0", JobState.FAILED, failed, ("m1", "m2"), study="batched")
     every = get(client, "/batched?matrix=m1&matrix=m2&matrix=m3&device=cuda:0").context["findings"]
     mixtures = [line for line in every if "mixed" in line.finding.title]

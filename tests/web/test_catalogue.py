@@ -120,15 +120,15 @@ def test_a_thumbnail_is_as_opaque_as_its_cells_are_full() -> None:
 
 
 def test_generators_say_what_they_make(client: TestClient) -> None:
-    (family,) = (f for f in get(client, "/matrices?family=rmat").context["families"] if f.chosen)
+    (family,) = (f for f in get(client, "/matrices?generator=rmat").context["generators"] if f.chosen)
     assert (family.name, family.expectation) == (
         "rmat",
         "About 1\u202f048\u202f576 nonzeros, 12.6\u202fMB of columns and values.",
     )
-    call = {"family": "stencil", "points": 5, "nx": 3, "ny": 2}
+    call = {"generator": "stencil", "points": 5, "nx": 3, "ny": 2}
     predicted = client.post("/api/v1/matrices/generate/preview", json=call).json()
     assert (predicted["nnz"], predicted["bytes"], predicted["params"]["nz"]) == (20, 240, 1)
-    huge = client.post("/api/v1/matrices/generate/preview", json={"family": "rmat", "scale": 28, "edge_factor": 256})
+    huge = client.post("/api/v1/matrices/generate/preview", json={"generator": "rmat", "scale": 28, "edge_factor": 256})
     assert huge.status_code == 413
     assert "68,719,476,736 nonzeros; at most" in huge.json()["detail"]
     assert client.get("/api/v1/matrices").json()["items"] == []

@@ -24,12 +24,12 @@ def plain(row: Sequence[str]) -> list[str]:
 
 def test_what_the_second_gains_and_what_the_choice_of_the_first_costs_there() -> None:
     found = [
-        timed("csr/vector", 8.0, "warm", "m", "A", floor_s=4.0),
-        timed("sellp/t1", 10.0, "warm", "m", "A", floor_s=4.0),
-        timed("csr/vector", 3.0, "warm", "m", "B", floor_s=1.0),
-        timed("sellp/t1", 2.0, "warm", "m", "B", floor_s=1.0),
-        timed("csr/vector", 1.0, "cold", "m", "B", floor_s=1.0),
-        timed("csr/vector", 1.0, "warm", "other", "B", floor_s=1.0),
+        timed("csr/vector", 8.0, "warm", "m", "A", roofline_s=4.0),
+        timed("sellp/t1", 10.0, "warm", "m", "A", roofline_s=4.0),
+        timed("csr/vector", 3.0, "warm", "m", "B", roofline_s=1.0),
+        timed("sellp/t1", 2.0, "warm", "m", "B", roofline_s=1.0),
+        timed("csr/vector", 1.0, "cold", "m", "B", roofline_s=1.0),
+        timed("csr/vector", 1.0, "warm", "other", "B", roofline_s=1.0),
     ]
     both = pair(StudyData(found, {"m": MatrixFeatures("mesh", 9, 9, 27)}), "A", "B", "warm")
     (shared,) = both.matrices

@@ -30,7 +30,7 @@ every_study = pytest.mark.parametrize("study", SAMPLES)
 
 
 def held_up(m: Measurement) -> Measurement:
-    return replace(m, reference_gap=2 * NOISE_MAX) if m.median_s else m
+    return replace(m, aa_gap=2 * NOISE_MAX) if m.median_s else m
 
 
 def in_two_rounds(m: Measurement) -> Measurement:
@@ -71,7 +71,7 @@ def test_nothing_claims_an_interval_of_two_rounds(
         "/matrices/m9",
     ]
     reports = [f"/{study}{ending}?job=j62" for ending in ("", ".csv", ".html")]
-    for address in (*reports, *files, *pages, f"/devices/compare?first={device}", "/"):
+    for address in (*reports, *files, *pages, f"/devices/compare?start_segments={device}", "/"):
         answer = client.get(address, headers={"Accept": "text/html"})
         assert answer.status_code == 200, address
         text = GENERAL.sub(
@@ -140,7 +140,7 @@ def test_histories_say_which_job_was_on_a_busy_machine(client: TestClient, lab: 
     for job_id, found in (("j71", own), ("j72", list(map(held_up, own))), ("j73", own)):
         add_job(lab.database, job_id, "cuda:0", JobState.SUCCEEDED, found, ("m1",))
     # Of one kernel alone all others tell too.
-    one = [own[0], replace(own[1], reference_gap=2 * NOISE_MAX)]
+    one = [own[0], replace(own[1], aa_gap=2 * NOISE_MAX)]
     add_job(lab.database, "j74", "cuda:0", JobState.SUCCEEDED, one, ("m1",))
     query = "matrix=m1&device=cuda:0&kernel=csr/scalar"
     (case,) = client.get(f"/api/v1/history?{query}").json()["items"]

@@ -98,7 +98,7 @@ def test_kernels_by_matrices(client: TestClient, lab: Lab) -> None:
 
 def test_kernels_by_matrices_are_those_of_the_answer(client: TestClient, lab: Lab) -> None:
     many = [timed(f"csr/k{n}", 1e-3 * 1.1**n) for n in range(8)]
-    busy = [timed(f"csr/k{n}", 1e-3, matrix="m2", reference_gap=0.9) for n in range(8)]
+    busy = [timed(f"csr/k{n}", 1e-3, matrix="m2", aa_gap=0.9) for n in range(8)]
     add_job(lab.database, "j41", "cpu", JobState.SUCCEEDED, [*many, *busy])
     best = client.get("/formats/tables/pivot.tex?job=j41").text
     place = "cpu $\\cdot$ warm $\\cdot$ 6 of 8 kernels $\\cdot$ machine busy on 1 of 2"

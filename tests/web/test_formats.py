@@ -284,30 +284,30 @@ def test_a_matrix_and_its_transpose_are_shown_apart_and_beside_each_other(client
 
 def test_only_kernels_that_gave_the_same_bits_are_shown_where_that_is_chosen(client: TestClient, lab: Lab) -> None:
     address = f"/formats?device=cpu&matrix={lab.matrix}"
-    assert "bits" not in {field.id for field in get(client, address).context["selects"]}
+    assert "reproducible" not in {field.id for field in get(client, address).context["selects"]}
     assert get(client, address).context["overview"] == (
         "Which kernels give the same bits in every run was not recorded on cpu, warm.",
     )
     measured = [
-        timed("coo/segmented", 0.5e-3, same_bits=False),
-        timed("hyb/segmented", 0.6e-3, same_bits=True, same_layout=False),
-        timed("csr/vector", 0.8e-3, same_bits=True, same_layout=True),
-        timed("jad/thread", 0.9e-3, same_bits=True),
+        timed("coo/segmented", 0.5e-3, bitwise_reproducible=False),
+        timed("hyb/segmented", 0.6e-3, bitwise_reproducible=True, reproducible_rebuild=False),
+        timed("csr/vector", 0.8e-3, bitwise_reproducible=True, reproducible_rebuild=True),
+        timed("jad/thread", 0.9e-3, bitwise_reproducible=True),
         timed("ell/thread", 0.1e-3),
     ]
     add_job(lab.database, "j9", "cpu", JobState.SUCCEEDED, measured)
-    (field,) = (each for each in get(client, address).context["selects"] if each.id == "bits")
+    (field,) = (each for each in get(client, address).context["selects"] if each.id == "reproducible")
     assert [(choice.value, choice.text) for choice in field.options] == [
         ("", "all kernels"),
         ("same", "bitwise reproducible only"),
     ]
-    context = get(client, f"{address}&bits=same").context
+    context = get(client, f"{address}&reproducible=true").context
     (line,) = context["findings"]
     assert [row.label for row in line.finding.rows] == ["csr/vector", "jad/thread"]
-    (field,) = (each for each in context["selects"] if each.id == "bits")
+    (field,) = (each for each in context["selects"] if each.id == "reproducible")
     assert [choice.chosen for choice in field.options] == [False, True]
     # The figures of the API are of the same choice.
-    drawn = client.get(f"/api/v1/figures/formats?device=cpu&matrix={lab.matrix}&bits=same").json()
+    drawn = client.get(f"/api/v1/figures/formats?device=cpu&matrix={lab.matrix}&reproducible=true").json()
     said = json.dumps(drawn)
     assert "jad/thread" in said
     assert "coo/segmented" not in said

@@ -53,9 +53,9 @@ def test_nothing_is_faster_or_slower_there(client: TestClient, own: str) -> None
     assert page.context["provenance"].lines == ("a100 (recorded)",)
     assert "GFLOP/s by kernel: ginkgo/ell leads, not clearly," in words(page.text)
     assert {row.label: row.word for row in finding.rows} == {
-        "ginkgo/ell": "ambiguous",
+        "ginkgo/ell": "inconclusive",
         "ginkgo/csr": "baseline",
-        "ginkgo/coo": "ambiguous",
+        "ginkgo/coo": "inconclusive",
         "ginkgo/hybrid": "failed",
     }
     assert (finding.leaders, finding.decided) == (("ginkgo/ell",), False)

@@ -82,7 +82,7 @@ def test_the_page_of_a_matrix_has_the_form_of_it(client: TestClient, lab: Lab, a
     )
     assert outlook
     assert all(20 <= int(seconds) <= 60 for seconds in outlook.groups())
-    assert "on cpu" not in study_form(page.context, "products").outlook
+    assert "on cpu" not in study_form(page.context, "reduced_spmv").outlook
     assert not form.open
     assert get(client, "/matrices/ingesting").context["form"] is None
 
@@ -157,26 +157,26 @@ def test_matrices_that_cannot_be_measured_are_named(client: TestClient, lab: Lab
 
 def test_a_form_with_the_fields_of_all_studies_queues_the_chosen_one(client: TestClient, lab: Lab) -> None:
     form = {"study": "batched", "device": "cpu", "matrix_ids": [lab.matrix, lab.hostile], "formats.rounds": "20"}
-    form |= {"batched.batches": "7, 30", "batched.compose": ["copies", "mixed"], "batched.kernels": "csr/scalar"}
+    form |= {"batched.batches": "7, 30", "batched.compose": ["uniform", "mixed"], "batched.kernels": "csr/scalar"}
     answer = client.post("/jobs", data=form, headers=HTML, follow_redirects=False)
     assert answer.status_code == 303, posted.__doc__
     with lab.database.read() as session:
         params = get_job(session, answer.headers["location"].rpartition("/")[2]).params
         assert (params["batches"], params["compose"], params["kernels"]) == (
             [7, 30],
-            ["copies", "mixed"],
+            ["uniform", "mixed"],
             ["csr/scalar"],
         )
         assert params["rounds"] == 9
 
 
 def test_what_is_ambiguous_is_measured_again_with_more_rounds(client: TestClient, lab: Lab) -> None:
-    near = [timed("csr/vector", 8e-4, reference_gap=0.1), timed("csr/scalar", 8.3e-4, reference_gap=0.1)]
+    near = [timed("csr/vector", 8e-4, aa_gap=0.1), timed("csr/scalar", 8.3e-4, aa_gap=0.1)]
     add_job(lab.database, "j20", "cpu", JobState.SUCCEEDED, near)
     add_job(lab.database, "j21", "cpu", JobState.SUCCEEDED, study_of("m1"))
     for page in (get(client, "/jobs/j20"), get(client, "/formats?job=j20")):
         (line,) = page.context["findings"]
-        assert [row.word for row in line.finding.rows] == ["baseline", "ambiguous"]
+        assert [row.word for row in line.finding.rows] == ["baseline", "inconclusive"]
         assert (line.again.text, line.again.href) == (
             "Measure again with 30 rounds",
             "/measure?again=j20&matrix_ids=m1&rounds=30",
@@ -187,7 +187,7 @@ def test_what_is_ambiguous_is_measured_again_with_more_rounds(client: TestClient
 
 
 def test_what_had_many_rounds_has_twice_as_many(client: TestClient, lab: Lab) -> None:
-    near = [timed("csr/vector", 8e-4, reference_gap=0.1), timed("csr/scalar", 8.3e-4, reference_gap=0.1)]
+    near = [timed("csr/vector", 8e-4, aa_gap=0.1), timed("csr/scalar", 8.3e-4, aa_gap=0.1)]
     for job, (rounds, again) in {"j20": (60, 120), "j21": (150, 199), "j22": (199, None)}.items():
         add_job(lab.database, job, "cpu", JobState.SUCCEEDED, near, params={"rounds": rounds})
         (line,) = get(client, f"/jobs/{job}").context["findings"]

@@ -32,9 +32,9 @@ def test_times_of_a_cpu_are_called_so(client: TestClient, ranked: str) -> None:
 def test_where_figure_4_is_looked_for_there_is_a_link_to_it(client: TestClient, ranked: str) -> None:
     page = get(client, "/pagerank?job=j3")
     (pull,) = (figure for figure in page.context["figures"] if figure.name == "pagerank-pull")
-    assert [link.href for link in pull.links] == ["/products"]
+    assert [link.href for link in pull.links] == ["/reduced_spmv"]
     head = page.text.partition('id="pagerank-pull-head"')[2].partition("</div>")[0]
-    assert '<a href="/products">Figure 4 by itself' in head
+    assert '<a href="/reduced_spmv">Figure 4 by itself' in head
     assert page.text.count("Figure 4 by itself") == 1, "the figure of several graphs is not shown of one"
 
 
@@ -65,24 +65,24 @@ def test_the_address_chooses_the_schedule_that_is_replayed(client: TestClient, r
         return [row[2:5] for row in figure.table.rows if "replayed" in row[2]]
 
     assert replayed("") == [
-        ("csr/thread+fp64 replayed", "first 1, near 16, stall 0.98", "55/58"),
-        ("csr/thread+fp64 replayed", "first 1, near 16, stall 0.98", "1/54/54/4"),
+        ("csr/thread+fp64 replayed", "first 1, raise at 16, stall 0.98", "55/58"),
+        ("csr/thread+fp64 replayed", "first 1, raise at 16, stall 0.98", "1/54/54/4"),
     ]
-    assert replayed("&first=4&near=1&stall=2&replay=csr/thread%2Bfree") == [
-        ("csr/thread+free replayed", "first 4, near 1, stall 2", "0/0/0/113")
+    assert replayed("&start_segments=4&raise_at=1&stall_ratio=2&replay=csr/thread%2Bpattern") == [
+        ("csr/thread+pattern replayed", "start segments 4, raise at 1, stall ratio 2", "0/0/0/113")
     ]
-    context = get(client, "/pagerank?job=j2&matrix=m1&near=3&replay=csr/thread%2Bcpms4").context
+    context = get(client, "/pagerank?job=j2&matrix=m1&raise_at=3&replay=csr/thread%2Bcpms4").context
     ((form,),) = (figure.forms for figure in context["figures"] if figure.name == "pagerank-what-if")
     assert {field.name: field.value for field in form.fields} == {
-        "first": "1",
-        "near": "3",
-        "stall": "0.98",
+        "start_segments": "1",
+        "raise_at": "3",
+        "stall_ratio": "0.98",
         "epsilon": "",
         "replay": "csr/thread+cpms4",
     }
     assert [choice.value for choice in form.fields[-1].choices if choice.chosen] == ["csr/thread+cpms4"]
     assert form.hidden == (("job", "j2"), ("matrix", "m1"))
-    assert context["hidden"] == (("job", "j2"), ("near", "3"), ("replay", "csr/thread+cpms4"))
+    assert context["hidden"] == (("job", "j2"), ("raise_at", "3"), ("replay", "csr/thread+cpms4"))
     assert all(figure.forms == () for figure in context["figures"] if figure.name != "pagerank-what-if")
 
 
@@ -96,10 +96,10 @@ def test_what_has_no_trace_has_nothing_to_replay(client: TestClient) -> None:
     ("query", "said"),
     [
         ("near=much", "near is 'much'; expected a number."),
-        ("first=9", "first is '9'; expected a whole number from 1 to 4."),
+        ("start_segments=9", "first is '9'; expected a whole number from 1 to 4."),
         ("stall=-1", "stall is '-1.0'; expected a finite number from 0 to 10."),
         ("near=nan", "near is 'nan'"),
-        ("near=1&near=2", "near is given 2 times; give it once."),
+        ("raise_at=1&raise_at=2", "near is given 2 times; give it once."),
     ],
 )
 def test_a_schedule_that_is_none_is_refused(client: TestClient, ranked: str, query: str, said: str) -> None:

@@ -189,9 +189,9 @@ def test_matrices_are_searched_and_sorted(client: TestClient, lab: Lab) -> None:
 def test_every_generator_has_its_form(client: TestClient, lab: Lab) -> None:
     from gpu_engine.generators import GENERATORS
 
-    families = get(client, "/matrices").context["families"]
-    assert [family.name for family in families] == [family.name for family in GENERATORS]
-    assert all(field.help for family in families for field in family.fields)
+    generators = get(client, "/matrices").context["generators"]
+    assert [family.name for family in generators] == [family.name for family in GENERATORS]
+    assert all(field.help for family in generators for field in family.fields)
 
 
 @pytest.mark.parametrize(

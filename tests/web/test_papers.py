@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats import conclusions
-from gpu_engine.generators import generate, generator
+from gpu_engine.generators import find_generator, generate
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import DeviceInfo, MatrixInfo
 from server import devices
@@ -172,9 +172,9 @@ def test_the_study_of_a_paper_can_be_queued(client: TestClient, measured: Any, p
     assert answer.json()["study"] in paper.judges
     for each in trial.generate:
         call = json.loads(each.body)
-        family = generator(call.pop("family"))
+        generator = find_generator(call.pop("generator"))
         assert call.pop("name") == each.name
-        parse_params(family.Params, call)
+        parse_params(generator.Params, call)
 
 
 @every_paper

@@ -46,7 +46,7 @@ def test_a_refused_file_is_answered_with_a_page_in_its_words(client: TestClient)
 
 
 def test_a_generated_matrix_has_what_the_form_says(client: TestClient) -> None:
-    form = {"family": "rmat", "scale": "4", "edge_factor": "2", "shuffled": "true", "values": "ones", "seed": "3"}
+    form = {"generator": "rmat", "scale": "4", "edge_factor": "2", "shuffled": "true", "values": "ones", "seed": "3"}
     answer = post(client, "/matrices/generate", data=form)
     assert answer.status_code == 303
     source = client.get(f"/api/v1{answer.headers['location']}").json()["source"]

@@ -75,7 +75,7 @@ def test_a_recorded_matrix_offers_its_generation(client: TestClient, imported: N
     page = get(client, f"/matrices/{GRID_ID}")
     assert facets(page.context) == [(GRID_ID, NAMED, "warm")]
     origin = page.context["origin"]
-    call = {"family": "stencil", **grid().source["params"], "name": "a grid"}
+    call = {"generator": "stencil", **grid().source["params"], "name": "a grid"}
     assert dict(origin.generate) == {name: str(value) for name, value in call.items()}
     assert (origin.collection, origin.twins) == ("", ())
     answer = client.post("/matrices/generate", data=dict(origin.generate), follow_redirects=False)

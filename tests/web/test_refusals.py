@@ -1,4 +1,4 @@
-"""A contestant that was refused: what the pages say of it."""
+"""A custom kernel that was refused: what the pages say of it."""
 
 from dataclasses import replace
 
@@ -19,9 +19,9 @@ def test_a_refusal_stands_with_its_reason_beside_the_times(
 ) -> None:
     add_matrix(BATTERY["band"](), id="m1")
     first = timed("csr/vector", 2e-5)
-    own = replace(timed("own:spmv/memo", 1e-5), state="failed", median_s=None, note=REASON)
+    own = replace(timed("custom:spmv/memo", 1e-5), state="failed", median_s=None, note=REASON)
     job = add_job(database, "j1", "cpu", JobState.SUCCEEDED, [first, own], ("m1",))
     page = get(client, f"/formats?job={job}")
-    assert "own:spmv/memo" in words(page.text)
+    assert "custom:spmv/memo" in words(page.text)
     assert REASON in words(page.text)
     assert get(client, f"/jobs/{job}").status_code == 200

@@ -100,7 +100,7 @@ def test_without_one_device_the_page_says_so_and_draws_no_speed_up(
 def test_works_are_never_in_one_finding(client: TestClient, database: Database, scaled: str) -> None:
     page = get(client, "/jobs/j3").context
     found = {
-        line.finding.axes["work"]: {row.label.partition(",")[0] for row in line.finding.rows}
+        line.finding.axes["workload"]: {row.label.partition(",")[0] for row in line.finding.rows}
         for line in page["findings"]
     }
     assert found == {
@@ -166,12 +166,12 @@ def test_a_library_is_beside_our_strategies(client: TestClient, database: Databa
         "pCSR/p*-opt stays nearest to the fastest over 2 matrices on NVIDIA H200 (cuda:0), warm, from the host, cut as "
         "pCSR, by 4 "
     )
-    assert "pCSR/p*-opt is 2 times as slow as pCSR/p*-opt, product cusparse (slower)" in words(page.text)
+    assert "pCSR/p*-opt is 2 times as slow as pCSR/p*-opt, cusparse (slower)" in words(page.text)
     theirs = by_cusparse(works, 1.5)
     add_job(database, "j5", "cuda:0", JobState.SUCCEEDED, theirs, study="scaling")
     alone = get(client, "/scaling?job=j5")
     assert alone.context["answers"] == ()
-    said = "Nothing of ours has a time on NVIDIA H200 (cuda:0); pCSR/p*-opt, product cusparse takes 48.0 ms"
+    said = "Nothing of ours has a time on NVIDIA H200 (cuda:0); pCSR/p*-opt, cusparse takes 48.0 ms"
     assert said in words(alone.text)
 
 

@@ -66,7 +66,7 @@ def test_with_replaces_a_parameter() -> None:
         ([("phases", "halves")], "phases is 'halves'"),
         ([("op", "both")], "op is 'both'; it must be one of A, AT"),
         ([("op", "A"), ("op", "AT")], "op is given 2 times"),
-        ([("bits", "other")], "bits is 'other'; it must be one of same"),
+        ([("reproducible", "other")], "reproducible is 'other'; it must be one of true"),
         ([("kernels", "worst")], "kernels is 'worst'; it must be one of best, paper, libraries, all"),
         ([("series", "figure-6")], "series is 'figure-6'; it must be one of all, figure-11, figure-12"),
         ([("sort", "-rows")], "sort is '-rows'; it must be one of sigma, nnz, ave, best, or a kernel"),

@@ -43,7 +43,7 @@ def test_a_job_of_it_is_queued(client: TestClient, database: Database, add_matri
     devices.register(database, [CPU])
     body = {"study": "transpose", "matrix_ids": [add_matrix(sample_matrix(), "web", "m1")], "params": {"rounds": 11}}
     job = client.post("/api/v1/jobs", json=body).json()
-    asked = {"rounds": 11, "sampling": "settle", "budget_s": 0.0}
+    asked = {"rounds": 11, "sampling": "adaptive", "time_limit_s": 0.0}
     assert (job["state"], job["study"], job["params"]) == ("queued", "transpose", asked)
     assert job["progress"]["total"] == len(KERNELS)
     assert client.post("/api/v1/jobs", json={**body, "params": {"rounds": 1}}).status_code == 422

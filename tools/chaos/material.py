@@ -27,7 +27,7 @@ CALLS: tuple[dict[str, Any], ...] = (
             "devices": [1, 2],
             "partitionings": ["pCSR"],
             "strategies": ["p*", "p*-opt"],
-            "work": ["cold"],
+            "workload": ["cold"],
         },
     },
 )

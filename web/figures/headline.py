@@ -20,7 +20,7 @@ from web.palette import OKABE_ITO
 HEIGHT_PX = 270
 NOTHING = "No matrix here has a time of a kernel of ours and one of cuSPARSE."
 BUSY = "The machine was busy on every matrix here: these times do not count."
-WORDS = ("faster", "slower", "same or ambiguous")
+WORDS = ("faster", "slower", "same or inconclusive")
 COLORS = dict(zip(WORDS, (OKABE_ITO[0], OKABE_ITO[5], OKABE_ITO[0]), strict=True))
 
 
@@ -96,7 +96,7 @@ def summary(info: Info) -> str:
     return (
         f"Our fastest kernel of each matrix beside cuSPARSE's fastest algorithm: {units.number(info.mean)} times as "
         f"fast in the geometric mean of {total} matrices, faster on {faster}, slower on {slower}, "
-        f"same or ambiguous on {total - faster - slower}. Which kernel that is depends on the matrix."
+        f"same or inconclusive on {total - faster - slower}. Which kernel that is depends on the matrix."
     )
 
 

@@ -1,7 +1,7 @@
 """PageRank with reduced precision by mantissa segmentation, IA³ 2018."""
 
 from gpu_engine.findings.pagerank import conclusions as pagerank
-from gpu_engine.findings.products import conclusions as products
+from gpu_engine.findings.reduced_spmv import conclusions as reduced_spmv
 from web.papers.base import Exhibit, Paper, Place, Trial, drawing
 
 CPMS_PAGERANK = Paper(
@@ -23,10 +23,10 @@ CPMS_PAGERANK = Paper(
         "Line 6 of Algorithm 1 prints (s/n)·e without δ, which does not keep the norm of the ranks at 1; here it is "
         "δ·(s/n)·e, and the printed form is the parameter dangling.",
         "When the precision is raised is printed only as γ “close to the current working precision”; the rule here is "
-        "γ ≤ near · 2^(−mantissa bits read), or γ > stall · γ of the iteration before.",
+        "γ ≤ raise_at · 2^(−mantissa bits read), or γ > stall_ratio · γ of the iteration before.",
         "In Table II the printed totals of Eur, USA and edu in two segments are not the sums of their rows.",
     ),
-    judges={"pagerank": pagerank.conclusions, "products": products.conclusions},
+    judges={"pagerank": pagerank.conclusions, "reduced_spmv": reduced_spmv.conclusions},
     exhibits=(
         drawing(
             "Figure 1",
@@ -36,7 +36,7 @@ CPMS_PAGERANK = Paper(
         drawing(
             "Figure 2",
             "An array of fp64 becomes two segments in alternating blocks of 128 bytes, in place, and back.",
-            (Place("products", "products-blocks"),),
+            (Place("reduced_spmv", "reduced_spmv-blocks"),),
             why="The layout is the same here; blocks of other sizes are measured beside it.",
         ),
         Exhibit(
@@ -76,7 +76,7 @@ CPMS_PAGERANK = Paper(
             "below 1 from 48 bits on.",
             (
                 Place("pagerank", "pagerank-graphs"),
-                Place("products", "products-gains"),
+                Place("reduced_spmv", "reduced_spmv-gains"),
                 Place("pagerank", "pagerank-pull"),
             ),
             why="On a present GPU many of these graphs' ranks lie in the last-level cache, and gathering them takes "
@@ -104,7 +104,7 @@ CPMS_PAGERANK = Paper(
         params={
             "damping": 0.85,
             "epsilon": 1e-10,
-            "at_end": ["fp64"],
+            "final_storage": ["fp64"],
         },
         names=(
             *("adaptive", "delaunay_n22", "europe_osm", "hugebubbles-00020", "rgg_n_2_24_s0"),

@@ -90,7 +90,7 @@ FLEXIBLE_BATCHED_SPMV = Paper(
     ),
     trial=Trial(
         study="batched",
-        params={"batches": [10, 100, 1000, 10_000], "compose": ["copies", "mixed"], "operation": "y = Ax + y"},
+        params={"batches": [10, 100, 1000, 10_000], "compose": ["uniform", "mixed"], "operation": "y = Ax + y"},
         names=tuple(name.partition("/")[2] for name, _, _ in PAPER_MATRICES),
         generate=("gr_30_30", "west0989", "nos3"),
         rows_max=1024,

@@ -1,8 +1,8 @@
 // Forms that post JSON to the API's address of their page: measure matrices, generate one.
-// Parts of a form belong to what is chosen above: [data-family] to an option, [data-backend] to a kind of device.
+// Parts of a form belong to what is chosen above: [data-for-option] to an option, [data-backend] to a kind of device.
 import { call, complain } from "./actions.js";
 
-const SELECTS = "[data-family-select], [data-backend-select]";
+const SELECTS = "[data-for-option-select], [data-backend-select]";
 const PAUSE_MS = 250;
 const COUNTED = "details:has(> summary > [data-chosen])";
 
@@ -31,10 +31,10 @@ function showCount(details) {
 }
 
 function showParts(select) {
-  const families = select.matches("[data-family-select]");
+  const families = select.matches("[data-for-option-select]");
   const wanted = families ? select.value : select.selectedOptions[0].dataset.backend;
-  for (const part of select.form.querySelectorAll(families ? "[data-family]" : "fieldset[data-backend]")) {
-    part.hidden = (families ? part.dataset.family : part.dataset.backend) !== wanted;
+  for (const part of select.form.querySelectorAll(families ? "[data-for-option]" : "fieldset[data-backend]")) {
+    part.hidden = (families ? part.dataset.forOption : part.dataset.backend) !== wanted;
     part.disabled = part.hidden;
   }
 }

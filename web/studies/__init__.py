@@ -6,10 +6,10 @@ from web.studies.base import StudyPage
 from web.studies.batched import BATCHED
 from web.studies.formats import FORMATS
 from web.studies.pagerank import PAGERANK
-from web.studies.products import PRODUCTS
+from web.studies.reduced_spmv import REDUCED_SPMV
 from web.studies.scaling import SCALING
 
-PAGES: tuple[StudyPage, ...] = (FORMATS, PAGERANK, BATCHED, SCALING, PRODUCTS)
+PAGES: tuple[StudyPage, ...] = (FORMATS, PAGERANK, BATCHED, SCALING, REDUCED_SPMV)
 
 
 def page_of(study: str) -> StudyPage:

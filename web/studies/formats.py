@@ -34,7 +34,7 @@ from web.figures.formats.side_by_side import FIGURES as FIGURES_OF_PAPER
 from web.figures.formats.side_by_side import SERIES_PARAMETER
 from web.parts import Choice, Field, TitledTable
 from web.results import Results
-from web.selection import SAME_BITS, PageParameter, one_of
+from web.selection import REPRODUCIBLE, PageParameter, one_of
 from web.sorting import KEYS
 from web.studies.base import Features, Form, Section, Select, StudyPage, Switch, by_sigma, conclusions_section, features
 
@@ -148,12 +148,12 @@ def _current_op(results: Results) -> Sequence[str]:
     return tuple(NAMES_OF_OPS[op] for op in results.selection.op) or (BOTH,)
 
 
-def _bits(results: Results) -> Sequence[Choice]:
+def _reproducible(results: Results) -> Sequence[Choice]:
     """Whether all kernels are shown, where there is something to choose."""
-    chosen = bool(results.selection.bits)
+    chosen = bool(results.selection.reproducible)
     if not chosen and all(m.details.is_reproducible is None for m in results.every):
         return ()
-    return Choice("", "all kernels", not chosen), Choice(SAME_BITS, "bitwise reproducible only", chosen)
+    return Choice("", "all kernels", not chosen), Choice(REPRODUCIBLE, "bitwise reproducible only", chosen)
 
 
 def _baselines(results: Results) -> Sequence[Choice]:
@@ -218,7 +218,7 @@ FORMATS = StudyPage(
         Select("baseline", "baseline", "Baseline", _baselines),
         _pair(0, "default pairs"),
         _pair(1, "every other"),
-        Select("bits", "bits", "Same bits", _bits),
+        Select("reproducible", "reproducible", "Reproducible", _reproducible),
     ),
     conclusions=conclusions_section(
         "The PELLR paper’s conclusions, and this device",

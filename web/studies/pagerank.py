@@ -69,7 +69,7 @@ FIGURES = (
 
 
 FIGURE_4 = (
-    Link("Figure 4 by itself: products by the segments that they read, in blocks of several sizes", "/products"),
+    Link("Figure 4 by itself: products by the segments that they read, in blocks of several sizes", "/reduced_spmv"),
 )
 
 

@@ -16,7 +16,7 @@ from server.collection.fetcher import Fetcher
 from server.documents import MATRICES_MAX
 from server.models import JobRow, MatrixRow, MatrixState, MeasurementRow, RecordedResultsRow, RecordingRow
 from web.forms import form_fields
-from web.matrix_contexts import ByName, CatalogueLine, Family, MatricesPage, MatrixSet
+from web.matrix_contexts import ByName, CatalogueLine, GeneratorForm, MatricesPage, MatrixSet
 from web.parts import Choice, Choices, Column, Link, LinkSwitch
 from web.recorded import recorded_formats
 from web.results import device_names, results_of
@@ -49,14 +49,14 @@ FACETS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 }
 """Parameter → its label, and the words for its values."""
 
-OPTIONS = ("q", "sort", "cursor", "source", *FACETS, "set", "family")
+OPTIONS = ("q", "sort", "cursor", "source", *FACETS, "set", "generator")
 SETS_SHOWN = 12
 
 
 def page(session: Session, options: Mapping[str, str], fetcher: Fetcher) -> MatricesPage:
     """The matrices that the options (OPTIONS, empty ones unset) ask for; raises ParameterError for an unknown value."""
     order = options["sort"] or catalogue.SORT_DEFAULT
-    view = {name: options[name] for name in OPTIONS if name not in ("cursor", "family")}
+    view = {name: options[name] for name in OPTIONS if name not in ("cursor", "generator")}
     chosen = _set(session, options["set"]) if options["set"] else None
     source = options["source"] or ("mine" if _has_own(session) and not chosen else "all")
     wanted = {"source": source} | {name: options[name] for name in FACETS}
@@ -71,7 +71,7 @@ def page(session: Session, options: Mapping[str, str], fetcher: Fetcher) -> Matr
         of_set,
         **wanted,
     )
-    family = next((f for f in GENERATORS if f.name == options["family"]), GENERATORS[0])
+    generator = next((f for f in GENERATORS if f.name == options["generator"]), GENERATORS[0])
     return MatricesPage(
         title="Matrices",
         topics="matrices",
@@ -88,7 +88,7 @@ def page(session: Session, options: Mapping[str, str], fetcher: Fetcher) -> Matr
         first=_url(view) if options["cursor"] else "",
         next=_url(view | {"cursor": rows.next}) if rows.next else "",
         by_name=_by_name(fetcher) if fetcher.is_on else None,
-        families=tuple(_family(f, f is family) for f in GENERATORS),
+        generators=tuple(_generator_form(f, f is generator) for f in GENERATORS),
         sets=_sets(session, options["set"]),
         set=chosen,
         studies=tuple(Choice(s.name, s.name, s is STUDIES[0]) for s in STUDIES),
@@ -182,9 +182,11 @@ def _suggestion(entry: Entry) -> str:
     return f"{units.count(entry.nnz)} nonzeros" if entry.nnz is not None else ""
 
 
-def _family(family: Generator, chosen: bool) -> Family:
-    expected = family.estimate_nnz(family.Params())
-    return Family(family.name, family.summary, form_fields(family.Params), expectation(expected), chosen)
+def _generator_form(generator: Generator, chosen: bool) -> GeneratorForm:
+    expected = generator.estimate_nnz(generator.Params())
+    return GeneratorForm(
+        generator.name, generator.summary, form_fields(generator.Params), expectation(expected), chosen
+    )
 
 
 def expectation(nnz: int) -> str:

@@ -109,7 +109,7 @@ def _sentence(found: Sequence[Difference]) -> str:
     timed = [d.ratio for d in found if d.ratio]
     cases = "1 case" if len(timed) == 1 else f"{len(timed)} cases"
     text = f"Faster on {kinds['faster']} of {cases}, slower on {kinds['slower']}"
-    rest = kinds["same"] + kinds["ambiguous"]
+    rest = kinds["same"] + kinds["inconclusive"]
     text += f"; the other {rest} {'is' if rest == 1 else 'are'} not told apart." if rest else "."
     if kinds["faster"] or kinds["slower"]:
         mean = math.exp(sum(map(math.log, timed)) / len(timed))
@@ -120,7 +120,7 @@ def _sentence(found: Sequence[Difference]) -> str:
 
 def _noise(old: Sequence[Measurement], new: Sequence[Measurement]) -> tuple[str, ...]:
     """What a kernel differed from itself by in each job."""
-    gaps = [max((m.reference_gap for m in own if m.reference_gap is not None), default=None) for own in (old, new)]
+    gaps = [max((m.aa_gap for m in own if m.aa_gap is not None), default=None) for own in (old, new)]
     if all(gap is None for gap in gaps):
         return ()
     before, after = map(units.percent, gaps)

@@ -15,14 +15,14 @@ from web.results import CACHE_DEFAULT, device_names, results_of
 from web.selection import Selection
 from web.studies.formats import FORMATS
 
-OPTIONS = ("first", "second", "cache")
+OPTIONS = ("start_segments", "second", "cache")
 
 
 def page(session: Session, options: Mapping[str, str]) -> DevicePairPage:
     """What the second device gains over the first; raises ParameterError for a device without results of formats."""
     names = device_names(session)
     known = find_sources(session, FORMATS.name).devices
-    chosen = [options["first"], options["second"]]
+    chosen = [options["start_segments"], options["second"]]
     for side, device in zip(OPTIONS, chosen, strict=False):
         if device and device not in known:
             there = ", ".join(known) or "no device"
@@ -33,14 +33,14 @@ def page(session: Session, options: Mapping[str, str]) -> DevicePairPage:
     first, second = _chosen(chosen, known)
     seen = results_of(session, FORMATS.name, Selection(device=(first, second), cache=(cache,)))
     found = pair(seen.data, names.get(first, first), names.get(second, second), cache)
-    view = {"first": first, "second": second}
+    view = {"start_segments": first, "second": second}
     return DevicePairPage(
         title="Two devices",
         topics="",
-        sides=(_side("first", first, known, names), _side("second", second, known, names)),
+        sides=(_side("start_segments", first, known, names), _side("second", second, known, names)),
         cache=cache,
         caches=LinkSwitch("Cache", tuple(Link(each, _url(view | {"cache": each}), each == cache) for each in CACHES)),
-        swap=Link("the other way round", _url({"first": second, "second": first, "cache": cache})),
+        swap=Link("the other way round", _url({"start_segments": second, "second": first, "cache": cache})),
         sentences=found.sentences,
         kernels=found.kernels,
         matrices=found.by_matrix,

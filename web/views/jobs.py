@@ -84,7 +84,7 @@ def job_page(session: Session, job_id: str) -> JobPage:
         topics="" if over else f"job:{row.id}",
         job=line,
         over=over,
-        can_settle=row.state == JobState.RUNNING and not row.enough,
+        can_stop=row.state == JobState.RUNNING and not row.stop_requested,
         status=_status(row, document),
         facts=_facts(session, row, document),
         settings=_settings(row),
@@ -145,7 +145,7 @@ def _status(row: JobRow, document: dict[str, Any]) -> str:
     done, total = int(document["progress"]["done"]), document["progress"]["total"]
     if row.state == JobState.QUEUED:
         return f"{attempt}place {document['queue_position']} in the queue"
-    ends = ", ends after this round" if row.enough and row.state == JobState.RUNNING else ""
+    ends = ", stops after this round" if row.stop_requested and row.state == JobState.RUNNING else ""
     return f"{attempt}{done} of {total} cases done{ends}"
 
 

@@ -33,7 +33,7 @@ SILENT = "Its worker is silent. Another worker takes it over, or this one goes o
 """What is said of a running job whose lease has ended."""
 
 ROUNDS_AGAIN = 30
-"""Of what is measured again for being ambiguous; of what had them already, twice as many."""
+"""Of what is measured again for being inconclusive; of what had them already, twice as many."""
 
 
 def job_lines(
@@ -168,9 +168,9 @@ def history_url(study: str, results: Results, finding: Finding) -> str:
 
 
 def again(page: StudyPage, results: Results, finding: Finding) -> Link | None:
-    """To the form of the job behind a finding with more rounds; None where nothing is ambiguous, or no job is here."""
+    """To the form of the job behind a finding with more rounds; None where nothing is inconclusive, or no job is here."""
     timed = [row for row in finding.rows if row.measurement.median_s]
-    if len(timed) < 2 or (finding.decided and all(row.word != "ambiguous" for row in timed)):
+    if len(timed) < 2 or (finding.decided and all(row.word != "inconclusive" for row in timed)):
         return None
     device, members = results.device_id(finding.device), finding.members or (finding.matrix_id,)
     on_device = (job for job in results.jobs if job.device == device and {*members} <= {*job.matrix_ids})

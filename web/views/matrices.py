@@ -64,12 +64,12 @@ def matrix_page(
     matrix_id: str,
     followed: Selection,
     can_fetch: bool,
-    contestants: Sequence[str] = (),
+    custom_kernels: Sequence[str] = (),
 ) -> MatrixPage:
     """One matrix; followed: kernels and cache states over time; raises NotFoundError.
 
     can_fetch    whether matrices of the collection can be fetched
-    contestants  those that can be measured here
+    custom kernels  those that can be measured here
     """
     row = catalogue.get_matrix(session, matrix_id)
     known = row.state in (MatrixState.READY, MatrixState.RECORDED)
@@ -78,7 +78,7 @@ def matrix_page(
     waiting = row.state == MatrixState.INGESTING
     results = {page.name: _results(session, page.name, row.id) for page in PAGES}
     watched = [f"matrix:{row.id}"] if waiting else [f"job:{job.id}" for job in jobs if job.finished_at is None]
-    wanted = Wanted(STUDIES[0], matrices=(row.id,), contestants=tuple(contestants))
+    wanted = Wanted(STUDIES[0], matrices=(row.id,), custom_kernels=tuple(custom_kernels))
     predictor = predictors.of_service(session)
     return MatrixPage(
         title=row.name,
@@ -91,7 +91,7 @@ def matrix_page(
         notes=(*_fetched(row.source), *(seen.notes if seen else ())),
         advice=_advice(row, predictor),
         predicted_for=_predicted_for(predictor),
-        how_sure=_how_sure(predictor.contenders(row.features), is_sure(row.features), predictor.gpu),
+        how_sure=_how_sure(predictor.near_best(row.features), is_sure(row.features), predictor.gpu),
         beside=_beside(results[FORMATS.name]),
         charts=_charts(row) if seen else (),
         histogram=tuple((bin_label(low, high), units.count(n)) for low, high, n in seen.row_lengths) if seen else (),
@@ -222,7 +222,7 @@ def _fetched(source: dict[str, Any]) -> tuple[str, ...]:
 def _source(source: dict[str, Any]) -> str:
     if kind_of(source) == "generated":
         given = ", ".join(f"{name} {value}" for name, value in source.get("params", {}).items())
-        return f"generated: {source.get('family')} ({given})" if given else f"generated: {source.get('family')}"
+        return f"generated: {source.get('generator')} ({given})" if given else f"generated: {source.get('generator')}"
     if kind_of(source) == "collection":
         return f"SuiteSparse Matrix Collection: {source.get('name')}"
     if "bytes" not in source:

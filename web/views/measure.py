@@ -32,7 +32,7 @@ OWN = ("again", "study", "device", "matrix_ids")
 class Wanted:
     """What the form is filled with; params: of the study, others are defaults; opened: they are shown in any case.
 
-    contestants  those that can be chosen
+    custom kernels  those that can be chosen
     """
 
     study: Study
@@ -40,13 +40,13 @@ class Wanted:
     device: str = ""
     matrices: tuple[str, ...] = ()
     opened: bool = False
-    contestants: tuple[str, ...] = ()
+    custom_kernels: tuple[str, ...] = ()
 
 
-def page(session: Session, query: Sequence[tuple[str, str]], contestants: Sequence[str] = ()) -> MeasurePage:
+def page(session: Session, query: Sequence[tuple[str, str]], custom_kernels: Sequence[str] = ()) -> MeasurePage:
     """The form as an address asks for it: like the job `again`, with what else is said instead of its settings.
 
-    contestants  those that can be measured here
+    custom kernels  those that can be measured here
     Raises NotFoundError for an unknown job, ParameterError for an unknown study or a parameter that it does not take.
     """
     given = dict(query)
@@ -63,7 +63,7 @@ def page(session: Session, query: Sequence[tuple[str, str]], contestants: Sequen
         topics="",
         form=form(
             session,
-            Wanted(study, params, device, tuple(row.id for row in rows), again is not None, tuple(contestants)),
+            Wanted(study, params, device, tuple(row.id for row in rows), again is not None, tuple(custom_kernels)),
         ),
         again=Link(again.id[:8], f"/jobs/{again.id}") if again else None,
         notes=notes,
@@ -99,7 +99,7 @@ def _study(
     session: Session, study: Study, wanted: Wanted, matrices: Sequence[MatrixInfo], alive: Sequence[DeviceInfo]
 ) -> StudyForm:
     params = parse_params(study.Params, wanted.params if study is wanted.study else {})
-    own = {"contestants": wanted.contestants}
+    own = {"custom_kernels": wanted.custom_kernels}
     names: Names = {backend: {**study.names(backend), **own} for backend in dict.fromkeys(d.backend for d in alive)}
     query = [("study", study.name), *(("matrix_ids", matrix) for matrix in wanted.matrices)]
     return StudyForm(
@@ -113,8 +113,8 @@ def _study(
 
 
 def _fields(fields: tuple[Field, ...], wanted: Wanted) -> tuple[Field, ...]:
-    """Those that there is something to choose in: of contestants none where there are none."""
-    return fields if wanted.contestants else tuple(f for f in fields if f.name != "contestants")
+    """Those that there is something to choose in: of custom kernels none where there are none."""
+    return fields if wanted.custom_kernels else tuple(f for f in fields if f.name != "custom_kernels")
 
 
 def _outlook(

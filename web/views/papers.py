@@ -211,7 +211,9 @@ def _generate(trial: Trial, here: Sequence[MatrixRow]) -> tuple[Generation, ...]
     found = [(_subject(name).substitute or _subject(name)) for name in trial.generate]
     known = {row.name for row in here}
     return tuple(
-        Generation(each.name, dumps({"family": each.source["family"], **each.source["params"], "name": each.name}))
+        Generation(
+            each.name, dumps({"generator": each.source["generator"], **each.source["params"], "name": each.name})
+        )
         for each in found
         if each.name not in known
     )

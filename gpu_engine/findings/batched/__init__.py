@@ -63,7 +63,7 @@ def finding(group: BatchGroup, data: StudyData) -> Finding:
         matrix_id=group.matrix_id,
         device=group.device,
         cache=group.cache,
-        title=f"{name_of(group, data)}, {units.count(group.problems)} problems",
+        title=f"{name_of(group, data)}, {units.count(group.batch_size)} problems",
         axes=common_axes(group.measurements),
         leaders=group.leaders,
         decided=group.ranking.decided,
@@ -87,9 +87,9 @@ def _sentences(group: BatchGroup) -> tuple[str, ...]:
 
 def _fastest(group: BatchGroup) -> str:
     first = group.timed[0]
-    of_floor = share(first.floor_s, first)
+    of_floor = share(first.roofline_s, first)
     facts = units.gflops(first.gflops), f"{units.percent(of_floor)} of the floor" if of_floor is not None else ""
-    where = f"on {group.device}, {group.cache}, with {units.count(group.problems)} problems"
+    where = f"on {group.device}, {group.cache}, with {units.count(group.batch_size)} problems"
     return group.ranking.sentence(lambda m: m.kernel, where, facts)
 
 
@@ -123,7 +123,7 @@ def _cells(m: Measurement) -> tuple[str, ...]:
         units.number(m.gflops),
         units.seconds(m.median_s),
         interval_text(m),
-        share_text(m.floor_s, m),
+        share_text(m.roofline_s, m),
         units.size(m.stored_bytes),
         units.rate(bandwidth(m)),
         "none" if m.details.convert_s == 0 else units.seconds(m.details.convert_s),

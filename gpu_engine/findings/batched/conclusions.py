@@ -69,19 +69,19 @@ def _coo_is_best_mixed(group: BatchGroup, data: StudyData) -> Trial | None:  # n
 
 def _coo_is_best_or_next(group: BatchGroup, data: StudyData) -> Trial | None:  # noqa: ARG001
     """Of copies: whether at most one other kernel of the paper is faster."""
-    trial = _leads(group, COO, PAPER) if group.compose == "copies" else None
+    trial = _leads(group, COO, PAPER) if group.compose == "uniform" else None
     if trial is None:
         return None
     return Trial(trial.holds or COO in [m.kernel for m in group.among(PAPER)[:2]], trial.number)
 
 
 def _coo_before_csr(group: BatchGroup, data: StudyData) -> Trial | None:  # noqa: ARG001
-    return _leads(group, COO, ON_CSR) if group.compose == "copies" else None
+    return _leads(group, COO, ON_CSR) if group.compose == "uniform" else None
 
 
 def _csri_or_smart(group: BatchGroup, data: StudyData) -> Trial | None:  # noqa: ARG001
     """Whether one of the two is the best of the CSR kernels."""
-    if group.compose != "copies":
+    if group.compose != "uniform":
         return None
     trials = [trial for kernel in (CSRI, SMART) if (trial := _leads(group, kernel, ON_CSR))]
     return max(trials, key=lambda trial: trial.holds, default=None)
@@ -103,7 +103,7 @@ def _scalar_up_to_four(group: BatchGroup, data: StudyData) -> Trial | None:
 def _csri_for_dense_rows(group: BatchGroup, data: StudyData) -> Trial | None:
     """Where σ exceeds the mean: most rows are short beside the longest ones."""
     known = data.matrix(group.matrix_id)
-    few = group.compose == "copies" and known.ave is not None and known.sigma is not None and known.sigma > known.ave
+    few = group.compose == "uniform" and known.ave is not None and known.sigma is not None and known.sigma > known.ave
     return _leads(group, CSRI, ON_CSR) if few else None
 
 
@@ -121,7 +121,7 @@ def _ten_times_a_loop(group: BatchGroup, data: StudyData) -> Trial | None:  # no
 
 
 def _balanced(group: BatchGroup, data: StudyData) -> bool:
-    return group.compose == "copies" and bool(is_balanced(data.matrix(group.matrix_id)))
+    return group.compose == "uniform" and bool(is_balanced(data.matrix(group.matrix_id)))
 
 
 STATEMENTS: tuple[Statement[BatchGroup], ...] = (

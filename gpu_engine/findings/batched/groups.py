@@ -60,7 +60,7 @@ class BatchGroup:
     mixture: str
     compose: str
     operation: str
-    problems: int
+    batch_size: int
     measurements: tuple[Measurement, ...]
 
     @cached_property
@@ -112,7 +112,7 @@ class BatchGroup:
     @property
     def floor_gflops(self) -> float | None:
         """The rate of a product that takes as long as the floor."""
-        found = ((m.gflops * m.median_s / m.floor_s) for m in self.timed if m.gflops and m.median_s and m.floor_s)
+        found = ((m.gflops * m.median_s / m.roofline_s) for m in self.timed if m.gflops and m.median_s and m.roofline_s)
         return next(found, None)
 
     def of(self, kernel: str) -> Measurement | None:
@@ -135,7 +135,7 @@ def batch_groups(shown: StudyData, every_operation: bool = False) -> list[BatchG
             found.setdefault((*place, axes["compose"], axes["operation"], int(axes["batch"])), []).append(m)
     groups = [BatchGroup(*key, tuple(sorted(group, key=_fastest_first))) for key, group in found.items()]
     order = {key[:6]: place for place, key in reversed(list(enumerate(found)))}
-    return sorted(groups, key=lambda g: (g.compose != "mixed", order[_series(g)], g.problems))
+    return sorted(groups, key=lambda g: (g.compose != "mixed", order[_series(g)], g.batch_size))
 
 
 def operations(shown: StudyData) -> tuple[str, ...]:
@@ -149,12 +149,12 @@ def operation_of(shown: StudyData) -> str:
     return shown.choice(OPERATION) or next(iter(operations(shown)), ADDED)
 
 
-def largest(groups: Iterable[BatchGroup], problems: int = 0) -> list[BatchGroup]:
+def largest(groups: Iterable[BatchGroup], batch_size: int = 0) -> list[BatchGroup]:
     """Of each matrix and mixture the batch of so many problems; of 0: the largest with a time, else the largest."""
     found: dict[tuple[str, ...], BatchGroup] = {}
     for group in groups:
         kept = found.get(_series(group))
-        if (not problems or group.problems == problems) and (kept is None or group.timed or not kept.timed):
+        if (not batch_size or group.batch_size == batch_size) and (kept is None or group.timed or not kept.timed):
             found[_series(group)] = group
     return list(found.values())
 
@@ -188,10 +188,10 @@ def rates(groups: Sequence[BatchGroup], shown: StudyData) -> Table:
     rows = []
     for group in sorted(groups, key=lambda group: shown.matrix(group.matrix_id).ave or 0.0):
         gflops = {m.kernel: number(m.gflops) for m in group.timed}
-        names = name_of(group, shown), count(group.problems), group.cache, number(shown.matrix(group.matrix_id).ave)
-        of_floor = share_text(group.ours[0].floor_s, group.ours[0]) if group.ours else MISSING
+        names = name_of(group, shown), count(group.batch_size), group.cache, number(shown.matrix(group.matrix_id).ave)
+        of_floor = share_text(group.ours[0].roofline_s, group.ours[0]) if group.ours else MISSING
         rows.append((*names, *(gflops.get(kernel, MISSING) for kernel in kernels), of_floor))
-    heads = (Head("matrix", numeric=False), Head("problems"), Head("cache", numeric=False), Head("mean row"))
+    heads = (Head("matrix", numeric=False), Head("batch_size"), Head("cache", numeric=False), Head("mean row"))
     return Table((*heads, *map(Head, kernels), Head("share of floor", "fastest of ours")), tuple(rows))
 
 

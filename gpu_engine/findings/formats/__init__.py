@@ -82,8 +82,8 @@ def _finding(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Fin
         rows=tuple(row_of(m, m.kernel, m.kernel in leaders, baseline) for m in group),
         tabulate=partial(_numbers, group, baseline),
         facts=(
-            ("floor", units.seconds(next((m.floor_s for m in timed), None))),
-            ("gather floor", units.seconds(next((m.gather_floor_s for m in timed), None))),
+            ("floor", units.seconds(next((m.roofline_s for m in timed), None))),
+            ("gather floor", units.seconds(next((m.gather_probe_s for m in timed), None))),
         ),
         members=(group[0].matrix_id,),
         of=_of(group),
@@ -97,7 +97,7 @@ def _sentence(ranking: Ranking, baseline: Measurement) -> str:
     rival = next(others, None) if baseline in ranking.leaders else baseline
     facts = (
         units.gflops(best.gflops),
-        f"{units.percent(of_floor)} of the floor" if (of_floor := share(best.floor_s, best)) is not None else "",
+        f"{units.percent(of_floor)} of the floor" if (of_floor := share(best.roofline_s, best)) is not None else "",
         against(rival, best) if rival is not None and rival not in ranking.unsettled else "",
     )
     return ranking.sentence(lambda m: m.kernel, f"on {best.device}, {best.cache}", facts)
@@ -122,13 +122,17 @@ def _numbers(group: Sequence[Measurement], baseline: Measurement | None) -> Tabl
             Head(INTERVAL, time.symbol),
             list(map(_interval, group, times[1::3], times[2::3])),
         ),
-        (Head("share of", "floor"), [share_text(m.floor_s, m) for m in group]),
-        (Head("share of", "gather floor"), [share_text(m.gather_floor_s, m) for m in group]),
+        (Head("share of", "floor"), [share_text(m.roofline_s, m) for m in group]),
+        (Head("share of", "gather floor"), [share_text(m.gather_probe_s, m) for m in group]),
         (Head("stored", size.symbol), units.column([units.scaled(m.stored_bytes, size) for m in group])),
         (Head("conversion", "from CSR"), [_conversion(m) for m in group]),
         (Head("pays off", "after products"), [_pays_off(m, baseline) for m in group]),
         (Head("max error", "ε(|A||x|)"), units.column([m.max_error for m in group])),
-        *([(reproducibility.HEAD, same_bits)] if (same_bits := reproducibility.cells(group)) else ()),
+        *(
+            [(reproducibility.HEAD, bitwise_reproducible)]
+            if (bitwise_reproducible := reproducibility.cells(group))
+            else ()
+        ),
     )
     heads, cells = zip(*columns, strict=True)
     return with_energy(Table(with_interval_head(heads, group), tuple(zip(*cells, strict=True))), group)

@@ -34,7 +34,7 @@ class Shared:
     @property
     def bandwidth(self) -> float | None:
         """How many times the measured bandwidth of the second is that of the first, at the size of this matrix."""
-        floors = _leader(self.first).floor_s, _leader(self.second).floor_s
+        floors = _leader(self.first).roofline_s, _leader(self.second).roofline_s
         return floors[0] / floors[1] if floors[0] and floors[1] else None
 
     @property

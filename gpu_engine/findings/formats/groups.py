@@ -46,7 +46,7 @@ def of_matrices(measurements: Sequence[Measurement]) -> list[Measurement]:
 
 def once_s(m: Measurement) -> float | None:
     """Seconds that are spent once: the conversion from CSR, and finding the order; None where they are not known."""
-    return None if m.details.convert_s is None else m.details.convert_s + (getattr(m.details, "order_s", None) or 0.0)
+    return None if m.details.convert_s is None else m.details.convert_s + (getattr(m.details, "reorder_s", None) or 0.0)
 
 
 def time_to(m: Measurement, products: int) -> float | None:
@@ -64,7 +64,7 @@ def products_to_pay(m: Measurement, baseline: Measurement | None) -> float | Non
     if baseline is None or not m.median_s or not baseline.median_s or once is None:
         return None
     verdict = compare(baseline, m).kind
-    if verdict == "ambiguous":
+    if verdict == "inconclusive":
         return None
     extra = once - (once_s(baseline) or 0.0)
     if extra <= 0 and verdict != "slower":

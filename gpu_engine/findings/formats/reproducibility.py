@@ -95,14 +95,14 @@ def cells(group: Sequence[Measurement]) -> list[str]:
 
 
 def _is_recorded(group: Sequence[Measurement]) -> bool:
-    return any(m.details.same_bits is not None for m in group)
+    return any(m.details.bitwise_reproducible is not None for m in group)
 
 
 def _cell(m: Measurement) -> str:
     if not m.median_s:
         return units.MISSING
-    if m.details.same_bits is None:
+    if m.details.bitwise_reproducible is None:
         return NOT_RECORDED
-    if not m.details.same_bits:
+    if not m.details.bitwise_reproducible:
         return "no"
-    return {True: "yes", False: "not over builds", None: "yes, one build"}[m.details.same_layout]
+    return {True: "yes", False: "not over builds", None: "yes, one build"}[m.details.reproducible_rebuild]

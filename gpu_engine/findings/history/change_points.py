@@ -44,7 +44,7 @@ QUICK = 100 / (ROUNDS_MIN + 1)
 """Percentile that stands for the quickest round: about that of as many as a verdict asks for, whatever their number."""
 
 CHANGED: tuple[VerdictKind, ...] = ("slower", "faster")
-"""Verdicts by which a change point is one; with `ambiguous` it may be one."""
+"""Verdicts by which a change point is one; with `inconclusive` it may be one."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Period:
         own = [taken.measurement for taken in self.taken]
         half = math.exp(1.96 * math.sqrt(math.pi / 2) * self.noise / math.sqrt(len(own)))
         quick, first, median, third = (float(q) for q in np.percentile(medians, (QUICK, 25, 50, 75)))
-        gaps = [m.reference_gap for m in own if m.reference_gap is not None]
+        gaps = [m.aa_gap for m in own if m.aa_gap is not None]
         clocks = [m.clock_hz for m in own if m.clock_hz]
         return replace(
             own[0],
@@ -74,7 +74,7 @@ class Period:
             min_s=quick,
             q1_s=first,
             q3_s=third,
-            reference_gap=max(self.noise, float(np.median(gaps)) if gaps else 0.0),
+            aa_gap=max(self.noise, float(np.median(gaps)) if gaps else 0.0),
             clock_hz=float(np.median(clocks)) if len(clocks) == len(own) else None,
             rounds=sum(m.rounds for m in own if m.rounds) or None,
             samples_s=(),
@@ -102,7 +102,7 @@ class ChangePoint:
     def is_seen(self) -> bool:
         """Whether the levels are further apart than what the kernel differs from itself by."""
         sides = self.before.level, self.after.level
-        return abs(self.growth) > limit_of(sides[1].backend, max(m.reference_gap or 0.0 for m in sides))
+        return abs(self.growth) > limit_of(sides[1].backend, max(m.aa_gap or 0.0 for m in sides))
 
     @property
     def first(self) -> Taken:

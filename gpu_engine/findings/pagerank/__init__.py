@@ -45,7 +45,7 @@ HEADS = (
     Head("bound", "by bytes"),
     Head("residual"),
     Head("distance", "from fp64"),
-    Head("overlap", "top pages"),
+    Head("top-k agreement", "top pages"),
     Head("mass error"),
     Head("note", numeric=False),
 )
@@ -77,7 +77,7 @@ def _contest(group: RunGroup, data: StudyData) -> Contest:
         {group.label(run): run.measurement for run in group.runs},
         ranking_of(group, data),
         group.label(full) if full else "",
-        triangles(group.part),
+        triangles(group.triangle),
     )
 
 
@@ -192,11 +192,11 @@ def _beside_fp64(run: Run) -> str:
 
 
 def _top(own: PageRankDetails) -> str:
-    """How many of the top pages fp64 has too; records without `overlap_slack` counted pages of equal rank as others."""
-    if own.overlap is None:
+    """How many of the top pages fp64 has too; records without `top_k_slack` counted pages of equal rank as others."""
+    if own.top_k_agreement is None:
         return ""
     pages = f"top {units.count(len(own.top_pages))} pages" if own.top_pages else "top pages"
-    share_ = f"{'at least ' if own.overlap_slack is None and own.overlap < 1 else ''}{units.percent(own.overlap)}"
+    share_ = f"{'at least ' if own.top_k_slack is None and own.top_k_agreement < 1 else ''}{units.percent(own.top_k_agreement)}"
     return f", {share_} of the {pages} the same"
 
 
@@ -223,12 +223,12 @@ def _cells(run: Run, group: RunGroup, n: int) -> tuple[str, ...]:
         by_segments(own.iterations_by_segments) or units.MISSING,
         units.seconds(m.median_s),
         interval_text(m),
-        share_text(m.floor_s, m),
+        share_text(m.roofline_s, m),
         units.ratio(speed_up(group.plain(run), run)),
         units.ratio(group.bound(run)),
         power(own.residual),
         power(own.distance),
-        units.percent(own.overlap),
+        units.percent(own.top_k_agreement),
         power(own.mass_error),
         m.note,
     )

@@ -39,7 +39,11 @@ PAPERS = tuple(f"{layout}+{how}{stored}" for layout in LAYOUTS for how in ("", U
 JUDGED = (*PAPERS, f"{SEVERAL_THREADS}+{FP64}")
 """The kernels by whose runs the statements are judged, and which the paper's figures are drawn from."""
 
-SCHEDULE = {"first": f"{Schedule().first}", "near": f"{Schedule().near:g}", "stall": f"{Schedule().stall:g}"}
+SCHEDULE = {
+    "start_segments": f"{Schedule().start_segments}",
+    "raise_at": f"{Schedule().raise_at:g}",
+    "stall_ratio": f"{Schedule().stall_ratio:g}",
+}
 """Of the runs that are judged: the rule as it is, and segments that become fp64 at the end, as in the paper."""
 
 FEW = 0.1
@@ -70,7 +74,7 @@ class Realizations:
 
     def graph(self, data: StudyData) -> str:
         """Its name, with parameters of PageRank that are not the defaults and that its place does not say."""
-        others = (f"{name}={value}" for name, value in self.group.axes.items() if name != "part")
+        others = (f"{name}={value}" for name, value in self.group.axes.items() if name != "triangle")
         return ", ".join((data.matrix(self.group.matrix_id).name, *others))
 
     @property
@@ -119,7 +123,7 @@ def _is_judged(run: Run, data: StudyData) -> bool:
 
 def _is_papers(axes: Mapping[str, str]) -> bool:
     """Whether a schedule with these axes is the paper's."""
-    return axes.get("at_end") == FP64 and all(axes.get(name) == value for name, value in SCHEDULE.items())
+    return axes.get("final_storage") == FP64 and all(axes.get(name) == value for name, value in SCHEDULE.items())
 
 
 def _one_iteration_more(runs: Realizations, data: StudyData) -> Trial | None:  # noqa: ARG001

@@ -10,9 +10,10 @@ from gpu_engine.findings.data import KEPT, StudyData
 from gpu_engine.findings.finding import gain
 from gpu_engine.pagerank import PageRankParams
 from gpu_engine.records import Measurement, Trace
+from gpu_engine.text.axes import axis_text
 from gpu_engine.text.units import scientific
 
-SCHEDULE = ("first", "near", "stall")
+SCHEDULE = ("start_segments", "raise_at", "stall_ratio")
 """The axes of a case that the switch rule knows."""
 
 PARAMETERS = tuple(field.name for field in fields(PageRankParams))
@@ -21,11 +22,11 @@ PARAMETERS = tuple(field.name for field in fields(PageRankParams))
 SYMBOLS = {"damping": "δ", "epsilon": "ε"}
 """Parameters that have one."""
 
-FP64, FREE = "fp64", "free"
+FP64, FREE = "fp64", "pattern"
 UNFUSED = "unfused-"
 """What the precisions of kernels begin with that launch every thing by itself, as the paper does."""
 
-REFINED = ("refined32", "refined64")
+REFINED = ("ir32", "ir64")
 """Those that mend ranks by corrections in so many bits, without matrix values."""
 
 FULL = (FP64, FREE, f"{UNFUSED}{FP64}")
@@ -33,7 +34,7 @@ FULL = (FP64, FREE, f"{UNFUSED}{FP64}")
 
 PRECISIONS = (
     *(FP64, "fp32", "cpms2", "cpms4"),
-    *(FREE, "free-cpms2", "free-cpms4"),
+    *(FREE, "pattern-cpms2", "pattern-cpms4"),
     *(f"{UNFUSED}{precision}" for precision in (FP64, "cpms2", "cpms4")),
     *REFINED,
     *(f"{how}short-cpms{segments}" for how in ("", f"{FREE}-", UNFUSED) for segments in (2, 4)),
@@ -48,21 +49,21 @@ def segments_of(precision: str) -> int:
     return int(found[1]) if found else 0
 
 
-def triangles(part: str) -> str:
+def triangles(triangle: str) -> str:
     """What of the graphs ran where it is not all of them: `lower triangles`; else empty."""
-    return "" if part == "full" else f"{part} triangles"
+    return "" if triangle == "full" else f"{triangle} triangles"
 
 
 def in_words(parameter: str, value: str) -> str:
     """A parameter of PageRank that differs from its default: `lower triangle`, `δ 0.9`, `dangling ignore`."""
-    if parameter == "part":
+    if parameter == "triangle":
         return f"{value} triangle"
     return f"{SYMBOLS.get(parameter, parameter.replace('_', ' '))} {value}"
 
 
-def place_of(device: str, part: str) -> str:
+def place_of(device: str, triangle: str) -> str:
     """The device, and what of the graphs ran where it is not all of them."""
-    return ", ".join(filter(None, (device, triangles(part))))
+    return ", ".join(filter(None, (device, triangles(triangle))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class Run:
 
     @property
     def precision(self) -> str:
-        """`fp64`, `fp32`, `cpms4`, `free`, `free-cpms2` …; empty of another library."""
+        """`fp64`, `fp32`, `cpms4`, `pattern`, `pattern-cpms2` …; empty of another library."""
         return self.measurement.kernel.partition("+")[2]
 
     @property
@@ -147,12 +148,12 @@ class RunGroup:
     @property
     def place(self) -> str:
         """The device, and whether the graphs are lower triangles, as the paper's are: means are of one place."""
-        return place_of(self.device, self.part)
+        return place_of(self.device, self.triangle)
 
     @property
-    def part(self) -> str:
+    def triangle(self) -> str:
         """Of the matrices: `full`, or `lower` of their triangles."""
-        return self.axes.get("part", "full")
+        return self.axes.get("triangle", "full")
 
     @cached_property
     def timed(self) -> tuple[Run, ...]:
@@ -181,8 +182,8 @@ class RunGroup:
 
     def bound(self, run: Run) -> float | None:
         """Compulsory bytes of the same kernel in fp64 over those of the run; None without both."""
-        base, floor_s = self.plain(run), run.measurement.floor_s
-        return base.measurement.floor_s / floor_s if base and base.measurement.floor_s and floor_s else None
+        base, roofline_s = self.plain(run), run.measurement.roofline_s
+        return base.measurement.roofline_s / roofline_s if base and base.measurement.roofline_s and roofline_s else None
 
     def fused(self, run: Run) -> Run | None:
         """The run of the fused kernels that converged, in the precision and schedule of one that is not; else None."""
@@ -191,11 +192,11 @@ class RunGroup:
         return None if run.fused else next((r for r, own in found if own == wanted), None)
 
     def label(self, run: Run) -> str:
-        """The kernel, and of several schedules of it what sets this one apart: `csr/thread+cpms4, first 2`."""
+        """The kernel, and of several schedules of it what sets this one apart: `csr/thread+cpms4, start segments 2`."""
         namesakes = [r.measurement.axes for r in self.runs if r.measurement.kernel == run.measurement.kernel]
         names = [name for name in run.measurement.axes if name not in PARAMETERS]
         apart = [name for name in names if len({axes.get(name) for axes in namesakes}) > 1]
-        return ", ".join((run.measurement.kernel, *(f"{name} {run.measurement.axes[name]}" for name in apart)))
+        return ", ".join((run.measurement.kernel, *(axis_text(name, run.measurement.axes[name]) for name in apart)))
 
 
 @lru_cache(KEPT)

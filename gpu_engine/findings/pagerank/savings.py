@@ -15,7 +15,7 @@ READ = (1, 2, 3)
 BOUND_MIN = 1.005
 """Bytes that save no more allow nothing that could be shared."""
 
-USUAL = {"near": "16", "first": "1"}
+USUAL = {"raise_at": "16", "start_segments": "1"}
 """The schedule of the paper, as axes."""
 
 FASTEST = "the layout that is fastest in fp64 with values, each graph its own, two segments"
@@ -32,7 +32,7 @@ def savings(data: StudyData) -> Table:
         for run in usual(group):
             gain, bound = speed_up(group.plain(run), run), group.bound(run)
             if gain:
-                name = _name(group, f"{run.measurement.kernel}, {run.measurement.axes['at_end']} at the end")
+                name = _name(group, f"{run.measurement.kernel}, {run.measurement.axes['final_storage']} at the end")
                 graph = data.matrix(group.matrix_id).name
                 gains.setdefault(name, []).append((graph, gain))
                 of = shares.setdefault(name, [])
@@ -51,7 +51,7 @@ def pull_means(data: StudyData) -> Table:
         full = next((run for run in group.timed if run.precision == FP64), None)
         for kernel, run in _by_kernel(group).items():
             gain = pull_gains(group.plain(run), run).get(1)
-            is_fastest = full is not None and group.part == "full" and kernel == f"{full.layout}+cpms2"
+            is_fastest = full is not None and group.triangle == "full" and kernel == f"{full.layout}+cpms2"
             for name in (_name(group, kernel), *([FASTEST] if is_fastest else [])):
                 found.setdefault(name, []).extend([(data.matrix(group.matrix_id).name, gain.gain)] if gain else [])
     rows = ((name, str(len(found[name])), *spread(found[name])) for name in sorted(found) if found[name])
@@ -88,4 +88,4 @@ def _by_kernel(group: RunGroup) -> dict[str, Run]:
 
 def _name(group: RunGroup, name: str) -> str:
     """With what of the graphs ran where it is not all of them."""
-    return ", ".join(filter(None, (name, triangles(group.part))))
+    return ", ".join(filter(None, (name, triangles(group.triangle))))

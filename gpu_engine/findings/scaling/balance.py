@@ -20,7 +20,7 @@ HEADS = (
     Head("largest", "nonzeros"),
     Head("imbalance", "largest/mean"),
     Head("allows", "mean/largest"),
-    Head("product", "balanced/this"),
+    Head("SpMV", "balanced/this"),
 )
 
 

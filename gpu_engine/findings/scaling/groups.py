@@ -9,6 +9,7 @@ from gpu_engine.findings.scaling.cases import COLD, COMPUTE, STAYING, WORKS, Spe
 from gpu_engine.multigpu.from_host.strategies import STRATEGIES
 from gpu_engine.multigpu.partition import PARTITIONINGS
 from gpu_engine.records import Measurement
+from gpu_engine.text.axes import axis_text
 from gpu_engine.text.units import count as in_digits
 
 DEVICES = "devices"
@@ -17,10 +18,10 @@ DEVICES = "devices"
 BASELINE = STRATEGIES[0].name
 """What the paper compares with: lines cut equally, everything in one thread of the host."""
 
-LINES, ENTRIES = "lines", "entries"
+LINES, ENTRIES = "rows", "nonzeros"
 """What each device has equally many of."""
 
-PRODUCT = "product"
+LIBRARY = "kernel_library"
 """The option that names the library whose product runs inside; without it the product is ours."""
 
 
@@ -58,12 +59,12 @@ class Series:
     @property
     def competitor(self) -> str:
         """Whose product runs inside: a competitor, or ours where it is empty."""
-        return dict(self.options).get(PRODUCT, "")
+        return dict(self.options).get(LIBRARY, "")
 
     @property
-    def cut(self) -> str:
+    def balance(self) -> str:
         """LINES as in the paper's baseline and where a case says so, else ENTRIES."""
-        return LINES if self.variant == BASELINE else dict(self.options).get("cut", ENTRIES)
+        return LINES if self.variant == BASELINE else dict(self.options).get("balance", ENTRIES)
 
     @property
     def timed(self) -> list[Measurement]:
@@ -139,7 +140,7 @@ class WorkGroup:
     def twin(self, series: Series, m: Measurement) -> Measurement | None:
         """The same as `m`, which is ours, with the product of a library."""
         others = (other for other in self.series if other.competitor and other.kernel == series.kernel)
-        alike = (other for other in others if set(other.options) ^ set(series.options) == {(PRODUCT, other.competitor)})
+        alike = (other for other in others if set(other.options) ^ set(series.options) == {(LIBRARY, other.competitor)})
         return (
             None
             if series.competitor
@@ -149,7 +150,7 @@ class WorkGroup:
     def baseline(self, devices: int, competitor: str = "") -> Entry | None:
         """The fastest of those that cut equal lines, as the paper's baseline, with so many devices."""
         found = (entry for entry in self._timed(devices) if entry[0].competitor == competitor)
-        lines = (entry for entry in found if entry[0].cut == LINES)
+        lines = (entry for entry in found if entry[0].balance == LINES)
         return next((entry for entry in lines if self.work != COLD or entry[0].variant == BASELINE), None)
 
     @property
@@ -176,11 +177,11 @@ class WorkGroup:
 
         Of the baseline, which differs in all from what cuts equal nonzeros, without cutting, copying and merging.
         """
-        if series.cut != LINES:
+        if series.balance != LINES:
             return None
         unlike = self.work == COLD and series.variant == BASELINE
-        others = (other for other in self.series if other.cut != LINES and other.competitor == series.competitor)
-        alike = (other for other in others if unlike or _but(other, "cut") == _but(series, "cut"))
+        others = (other for other in self.series if other.balance != LINES and other.competitor == series.competitor)
+        alike = (other for other in others if unlike or _but(other, "balance") == _but(series, "balance"))
         balanced = next((found for other in alike if (found := other.on(m.details.devices or 0))), None)
         times = [phases_of(each).get(COMPUTE) if unlike else each.median_s for each in (balanced, m) if each]
         return times[0] / times[1] if len(times) == 2 and times[0] and times[1] else None
@@ -195,7 +196,7 @@ def work_groups(shown: StudyData, works: Iterable[str] = WORKS) -> list[WorkGrou
     wanted, order = tuple(works), tuple(WORKS)
     found: dict[tuple[str, str, str, str, str], list[Measurement]] = {}
     for m in shown.measurements:
-        work = m.axes.get("work", "")
+        work = m.axes.get("workload", "")
         if work in wanted:
             found.setdefault((m.matrix_id, m.device, m.cache, work, m.format), []).append(m)
     places = {key[:3]: place for place, key in reversed(list(enumerate(found)))}
@@ -263,7 +264,7 @@ Key = tuple[str, tuple[tuple[str, str], ...]]
 def _series(measurements: Sequence[Measurement]) -> tuple[Series, ...]:
     found: dict[Key, list[Measurement]] = {}
     for m in measurements:
-        options = tuple((name, value) for name, value in m.axes.items() if name not in ("work", "devices"))
+        options = tuple((name, value) for name, value in m.axes.items() if name not in ("workload", "devices"))
         found.setdefault((m.kernel, options), []).append(m)
     made = [
         Series(*key, _apart(key, found), tuple(sorted(own, key=_devices)), _base(key, found))
@@ -276,7 +277,13 @@ def _apart(key: Key, keys: Iterable[Key]) -> str:
     """The options of a key that differ among those of its kernel; a library is always named."""
     namesakes = [dict(options) for kernel, options in keys if kernel == key[0]]
     chosen = {name: {own.get(name) for own in namesakes} for name, _ in key[1]}
-    return ", ".join(f"{name} {value}" for name, value in key[1] if name == PRODUCT or len(chosen[name]) > 1)
+    named = (pair for pair in key[1] if pair[0] == LIBRARY or len(chosen[pair[0]]) > 1)
+    return ", ".join(option_text(name, value) for name, value in named)
+
+
+def option_text(name: str, value: str) -> str:
+    """Return how a label names an option: `exchange halo`, and a kernel library by its name alone."""
+    return value if name == LIBRARY else axis_text(name, value)
 
 
 def _base(key: Key, found: Mapping[Key, Sequence[Measurement]]) -> Measurement | None:
@@ -284,9 +291,9 @@ def _base(key: Key, found: Mapping[Key, Sequence[Measurement]]) -> Measurement |
 
     One device has nothing to cut, merge or exchange.
     """
-    product = dict(key[1]).get(PRODUCT)
+    product = dict(key[1]).get(LIBRARY)
     alike = (
-        own for (kernel, options), own in found.items() if (kernel, dict(options).get(PRODUCT)) == (key[0], product)
+        own for (kernel, options), own in found.items() if (kernel, dict(options).get(LIBRARY)) == (key[0], product)
     )
     for candidates in (found[key], [m for own in alike for m in own]):
         alone = [m for m in candidates if m.details.devices == 1 and m.state == "ok" and m.median_s]

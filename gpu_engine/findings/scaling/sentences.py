@@ -164,7 +164,7 @@ def _balance(group: WorkGroup, series: Series, m: Measurement) -> str:
     found = group.baseline(devices)
     if found is None:
         return f"{said}of the ideal."
-    return f"{said}of the ideal{_equal_lines(group, found, beside=series.cut != LINES)}."
+    return f"{said}of the ideal{_equal_lines(group, found, beside=series.balance != LINES)}."
 
 
 def _equal_lines(group: WorkGroup, found: Entry, beside: bool) -> str:

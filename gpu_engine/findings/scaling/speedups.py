@@ -2,7 +2,7 @@
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import COLD, EXCHANGE, IN_PHASES, WORKS, hidden_share, phases_of, share_of
-from gpu_engine.findings.scaling.groups import BASELINE, Series, WorkGroup, work_groups
+from gpu_engine.findings.scaling.groups import BASELINE, Series, WorkGroup, option_text, work_groups
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
@@ -39,5 +39,5 @@ def _table(groups: list[WorkGroup], data: StudyData) -> Table:
 
 def _names(group: WorkGroup, series: Series, m: Measurement, data: StudyData) -> tuple[str, ...]:
     """The cells under HEADS: a kernel with all options of its case."""
-    kernel = ", ".join((series.kernel, *(f"{name} {value}" for name, value in series.options)))
+    kernel = ", ".join((series.kernel, *(option_text(name, value) for name, value in series.options)))
     return data.matrix(group.matrix_id).name, kernel, units.count(m.details.devices), units.seconds(m.median_s)

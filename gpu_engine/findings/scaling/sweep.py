@@ -72,7 +72,7 @@ def point_of(group: WorkGroup, data: StudyData) -> Point | None:
     matrix, devices = data.matrix(group.matrix_id), number_of(group, data)
     ratio = ratio_of(matrix)
     unlike = BASELINE if group.work == COLD else ""
-    lines = (s for s in group.series if s.cut == LINES and s.variant != unlike and not s.competitor)
+    lines = (s for s in group.series if s.balance == LINES and s.variant != unlike and not s.competitor)
     found = next(((series, m) for series in lines if (m := series.on(devices))), None)
     if ratio is None or found is None:
         return None
@@ -82,7 +82,7 @@ def point_of(group: WorkGroup, data: StudyData) -> Point | None:
 
 def ratio_of(matrix: MatrixFeatures) -> float | None:
     """Of a matrix of the family `two_level`."""
-    if matrix.source.get("family") != two_level.GENERATOR.name:
+    if matrix.source.get("generator") != two_level.GENERATOR.name:
         return None
     params: Mapping[str, Any] = matrix.source.get("params", {})
     return float(params.get("ratio", TwoLevelParams().ratio))

@@ -56,7 +56,7 @@ class ClusterMatrix:
         folder: Path,
         places: Sequence[Place],
         *,
-        exchange: ExchangeName = "image",
+        exchange: ExchangeName = "halo",
         overlap: bool = True,
         transport: TransportName = "object-store",
         on_loss: OnLoss = "raise",

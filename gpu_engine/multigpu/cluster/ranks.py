@@ -76,7 +76,7 @@ class RankMember(TeamMember, RankState):
 
     def times(self, schedule: Schedule, steps: Sequence[Step], apart: bool) -> list[tuple[float, float]]:
         """(seconds of the exchange, of the rest) of each iteration of a run; all in the second unless `apart`."""
-        self.reset(schedule.first)
+        self.reset(schedule.start_segments)
         self.meet()
         found = []
         self.exchanges = not apart

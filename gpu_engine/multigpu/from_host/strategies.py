@@ -122,7 +122,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     ),
     replace(
         _OPT,
-        name="p*-kept",
+        name="p*-prepacked",
         summary="As p*-packed-pipelined, packed before the product and kept so for many.",
         pipelined=True,
         packed=True,

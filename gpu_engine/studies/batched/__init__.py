@@ -29,7 +29,7 @@ LARGEST, FEWEST = 1000, 2
 BATCH_BYTES = {"cpu": 2**25, "cuda": 2**32}
 """Bytes of CSR of the largest batch that is measured unasked, by backend: over them a product takes long, no more."""
 
-Compose = Literal["copies", "mixed"]
+Compose = Literal["uniform", "mixed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class BatchedParams:
         le=1_000_000,
     )
     compose: tuple[Compose, ...] = parameter(
-        ("copies", "mixed"),
+        ("uniform", "mixed"),
         "Batches of copies of each matrix, and one of all small matrices of the job, in random order.",
         min_length=1,
     )
@@ -54,7 +54,7 @@ class BatchedParams:
     caches: tuple[Cache, ...] = parameter(CACHES, "Cache states to measure.", min_length=1)
     rounds: int = parameter(9, "Interleaved rounds; the interval is bootstrapped over them.", ge=9, le=199)
     sampling: Sampling = parameter(*SAMPLING)  # noqa: RUF009 (a field)
-    budget_s: float = parameter(*BUDGET_S, ge=0.0, le=86_400.0)
+    time_limit_s: float = parameter(*BUDGET_S, ge=0.0, le=86_400.0)
     energy_s: float = parameter(
         0.2, "Seconds of repeats for the energy of a product; 0: not measured.", ge=0.0, le=10.0
     )
@@ -72,7 +72,7 @@ class _Setting:
     @property
     def compose(self) -> Compose:
         """How it is composed."""
-        return "copies" if len(self.matrix_ids) == 1 else "mixed"
+        return "uniform" if len(self.matrix_ids) == 1 else "mixed"
 
     def axes(self, params: BatchedParams) -> tuple[tuple[str, str], ...]:
         """What tells its cases from those of other batches."""
@@ -179,7 +179,7 @@ def chosen_kernels(params: BatchedParams, backend: str) -> tuple[str, ...]:
 def _settings(params: BatchedParams, matrices: Sequence[MatrixInfo], backend: str) -> tuple[_Setting, ...]:
     """The batches of a job, each once, in the order of its cases."""
     found: list[_Setting] = []
-    if "copies" in params.compose:
+    if "uniform" in params.compose:
         found += (
             _Setting((m.id,), batch) for m in matrices for batch in params.batches or default_batches([m], backend)
         )

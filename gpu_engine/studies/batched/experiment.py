@@ -27,7 +27,7 @@ class BatchDetails(Details):
 
     study: ClassVar[str] = "batched"
 
-    problems: int | None = described("Problems of the batch, of whose product the times are.", None)
+    batch_size: int | None = described("Problems of the batch, of whose product the times are.", None)
     moved_bytes: int | None = described(
         "Bytes of the layout that a product reads at least: without values of padding that it does not load.", None
     )
@@ -81,7 +81,7 @@ class BatchExperiment(Experiment):
 
     def known(self, case: Case) -> Fields:
         """How many problems the batch has."""
-        return {"problems": int(dict(case.axes)["batch"])}
+        return {"batch_size": int(dict(case.axes)["batch"])}
 
     def load(self) -> Sequence[Candidate]:
         """The batch, x, y and the reference on the device; raises LayoutTooLargeError before any is made."""
@@ -153,7 +153,7 @@ class BatchCandidate(ProductCandidate):
         self.product()()
         self.bench.stopwatch.synchronize()
         error = check(run.expected, run.y)
-        return lambda: {**fields, "problems": count, "note": note, "max_error": error}
+        return lambda: {**fields, "batch_size": count, "note": note, "max_error": error}
 
     def turns(self, cache: Cache) -> Callable[[], float]:
         """Turns of the product."""
@@ -171,7 +171,7 @@ class BatchCandidate(ProductCandidate):
         compulsory = run.batch.compulsory_bytes(run.plan.adds)
         return {
             "gflops": 2 * run.batch.nnz / timing.median_s / 1e9,
-            "floor_s": compulsory / self.bench.profile.rate(compulsory, cache),
+            "roofline_s": compulsory / self.bench.profile.rate(compulsory, cache),
             "moved_bytes": self._kernel.layout_bytes(self.arrays),
             "vector_bytes": run.vector_bytes,
         }

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gpu_engine.competitors import BEST, competitor_names
-from gpu_engine.contestants.sources import parse_references
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.custom_kernels.sources import parse_references
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings import formats
 from gpu_engine.formats import kernel_names
@@ -17,7 +17,7 @@ from gpu_engine.records import BACKENDS, CACHES, OP, TRANSPOSED, Cache, Case, De
 from gpu_engine.sampling.effort import BUDGET_S, ENERGY, SAMPLING, SHARE, Effort, Energy, Sampling, turn_s
 from gpu_engine.sampling.reproducibility import REPLAYS_S
 from gpu_engine.sampling.run import alike, measure
-from gpu_engine.studies.formats.contested import ContestedProducts
+from gpu_engine.studies.formats.custom import ProductsWithCustomKernels
 from gpu_engine.studies.formats.experiment import ProductDetails, SamplingPlan
 
 OF_TRANSPOSE = ((OP, TRANSPOSED),)
@@ -29,7 +29,7 @@ AXES: Mapping[str, tuple[tuple[tuple[str, str], ...], ...]] = {
 """What `op` asks for → the axes of its cases."""
 
 WATCHED = 3
-"""So many times a kernel's time a contestant takes, of which some turns are watched."""
+"""So many times a kernel's time a custom kernel takes, of which some turns are watched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,10 @@ class FormatsParams:
     caches: tuple[Cache, ...] = parameter(CACHES, "Cache states to measure.", min_length=1)
     rounds: int = parameter(15, "Interleaved rounds; the interval is bootstrapped over them.", ge=9, le=199)
     sampling: Sampling = parameter(*SAMPLING)  # noqa: RUF009 (a field)
-    budget_s: float = parameter(*BUDGET_S, ge=0.0, le=86_400.0)
-    reference: str = parameter("csr/vector", "Kernel that enters every round twice: what it differs from itself.")
-    order: Literal["given", "degree", "rcm"] = parameter(
-        "given", "Order of rows and columns: as given, most read columns first, or reverse Cuthill–McKee."
+    time_limit_s: float = parameter(*BUDGET_S, ge=0.0, le=86_400.0)
+    control: str = parameter("csr/vector", "Kernel that enters every round twice: what it differs from itself.")
+    reorder: Literal["none", "degree", "rcm"] = parameter(
+        "none", "Order of rows and columns: as given, most read columns first, or reverse Cuthill–McKee."
     )
     op: Literal["A", "AT", "both"] = parameter(
         "A", "What multiplies x: the matrix A, its transpose (AT), or both, one after the other."
@@ -52,7 +52,7 @@ class FormatsParams:
         0.4, "Seconds of repeats for the energy of a product; 0: not measured.", ge=0.0, le=10.0
     )
     energy: Energy = parameter(*ENERGY)  # noqa: RUF009 (a field)
-    contestants: tuple[str, ...] = parameter(
+    custom_kernels: tuple[str, ...] = parameter(
         (), "Kernels of your own to measure beside them: FILE.py:NAME, or the name of an entry point.", max_length=20
     )
 
@@ -75,7 +75,7 @@ class FormatsStudy:
     def names(self, backend: str) -> Mapping[str, tuple[str, ...]]:
         """The kernels of a backend; one of them is the reference."""
         known = known_kernels(backend)
-        return {"kernels": known, "reference": known}
+        return {"kernels": known, "control": known}
 
     def refusal(self, matrix: MatrixInfo) -> str:
         """Of a matrix without entries."""
@@ -83,8 +83,8 @@ class FormatsStudy:
 
     def cases(self, params: FormatsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
         """Matrix by matrix, A before Aᵀ, then kernel by kernel; raises ParameterError on one that the device lacks."""
-        kernels = [ordered(kernel, params.order) for kernel in chosen_kernels(params, device.backend)]
-        kernels += [ordered(own.kernel, params.order) for own in parse_references(params.contestants)]
+        kernels = [ordered(kernel, params.reorder) for kernel in chosen_kernels(params, device.backend)]
+        kernels += [ordered(own.kernel, params.reorder) for own in parse_references(params.custom_kernels)]
         return (
             Case(m.id, kernel, cache, axes)
             for m in matrices
@@ -95,7 +95,7 @@ class FormatsStudy:
 
     def estimate_s(self, params: FormatsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
         """Starting once, then per matrix and kernel the conversion and the rounds."""
-        kernels = len(chosen_kernels(params, device.backend)) + 2 + WATCHED * len(params.contestants)
+        kernels = len(chosen_kernels(params, device.backend)) + 2 + WATCHED * len(params.custom_kernels)
         rate, start = (1e12, 2.0) if device.backend == "cuda" else (6e9, 6.0)
         rounds, effort, axes = SHARE[params.sampling] * params.rounds, _effort(params), len(AXES[params.op])
         turns_s = sum(turn_s(device, cache) for cache in params.caches)
@@ -107,10 +107,10 @@ class FormatsStudy:
         self, params: FormatsParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
     ) -> Iterator[Record]:
         """Measures the cases of `todo`; those of one matrix, or of its transpose, share their rounds."""
-        plan = SamplingPlan(params.caches, params.rounds, params.reference, params.energy_s, params.order)
-        own = parse_references(params.contestants)
+        plan = SamplingPlan(params.caches, params.rounds, params.control, params.energy_s, params.reorder)
+        own = parse_references(params.custom_kernels)
         found = (
-            ContestedProducts(_plan_of(cases[0], plan), cases, matrices[cases[0].matrix_id], bench, own)
+            ProductsWithCustomKernels(_plan_of(cases[0], plan), cases, matrices[cases[0].matrix_id], bench, own)
             for cases in alike(todo, lambda case: (case.matrix_id, case.axes))
         )
         return measure(bench, found, _effort(params))
@@ -135,7 +135,7 @@ def known_kernels(backend: str) -> tuple[str, ...]:
 def chosen_kernels(params: FormatsParams, backend: str) -> tuple[str, ...]:
     """The kernels that the parameters ask for on a backend, in the order of `known_kernels`."""
     known = known_kernels(backend)
-    for name in (*params.kernels, params.reference):
+    for name in (*params.kernels, params.control):
         if name not in known:
             raise ParameterError(f"There is no kernel {name!r} on {backend}; known kernels: {', '.join(known)}.")
     return tuple(name for name in known if name in params.kernels) if params.kernels else known

@@ -1,4 +1,4 @@
-"""Entrant: a contestant in the rounds, with what is checked before, in and after each of its turns.
+"""Entrant: a custom kernel in the rounds, with what is checked before, in and after each of its turns.
 
 A turn is that of any kernel; x changes and y is poisoned before it, outside the clock, and y is checked after it. Some
 turns, which nobody can know before, are followed by others that the record does not count: the same calls once more
@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from gpu_engine.contestants import memory
-from gpu_engine.contestants.adapters import format_of
-from gpu_engine.contestants.evidence import Evidence
-from gpu_engine.contestants.examiner import REMEMBERED, Examiner, host_copy
-from gpu_engine.contestants.pokes import Pokes, Watched
-from gpu_engine.contestants.seal import Seal
-from gpu_engine.contestants.sources import Reference, imported
+from gpu_engine.custom_kernels import memory
+from gpu_engine.custom_kernels.adapters import format_of
+from gpu_engine.custom_kernels.examiner import REMEMBERED, Examiner, host_copy
+from gpu_engine.custom_kernels.input_changes import ChangingInput, IndependentlyTimed
+from gpu_engine.custom_kernels.sources import Reference, imported
+from gpu_engine.custom_kernels.tamper_check import TamperCheck
+from gpu_engine.custom_kernels.timing_checks import TimingChecks
 from gpu_engine.errors import DeviceLostError, KernelError, SparsightError
 from gpu_engine.formats.base import Format, Kernel
 from gpu_engine.measure import Timing
@@ -41,7 +41,7 @@ LEAST_BYTES = {False: 12, True: 2}
 
 
 class Entrant(ProductKernel):
-    """A contestant; its code is imported when it is prepared."""
+    """A custom kernel; its code is imported when it is prepared."""
 
     # What it allocates is watched, and a verification beside it would be taken for its own.
     alone = True
@@ -49,7 +49,7 @@ class Entrant(ProductKernel):
     # The referee looks at turns of all rounds.
     settles = False
 
-    def __init__(self, products: LentProducts, reference: Reference, examiner: Examiner, seal: Seal) -> None:
+    def __init__(self, products: LentProducts, reference: Reference, examiner: Examiner, seal: TamperCheck) -> None:
         name = reference.kernel
         unknown = Format(name, name, "", lambda matrix: matrix.stored_bytes, lambda _: None, ())
         super().__init__(products, name, unknown, Kernel("kernel", ""))
@@ -61,7 +61,7 @@ class Entrant(ProductKernel):
         self._file = str(Path(reference.place).resolve()) if reference.symbol else ""
         self._moved_bytes = 0
         self._watched_memory = False
-        self._evidence = Evidence(self.bench.stopwatch.backend)
+        self._evidence = TimingChecks(self.bench.stopwatch.backend)
         self._judged = False
         self._refusal: KernelError | None = None
         self._audits: dict[Cache, Callable[[str], None]] = {}
@@ -73,7 +73,10 @@ class Entrant(ProductKernel):
     def environment(self) -> Mapping[str, str]:
         """The hash of its source, what named it, and libraries that it tells of."""
         place = self.reference.place.rpartition("/")[2]
-        return {"contestant": str(Reference(place, self.reference.symbol, self.reference.variant)), **self._environment}
+        return {
+            "custom_kernel": str(Reference(place, self.reference.symbol, self.reference.variant)),
+            **self._environment,
+        }
 
     def prepare(self) -> Callable[[], Fields]:
         """Imports, converts, multiplies once and checks every element, all with its code under watch."""
@@ -166,9 +169,9 @@ class Entrant(ProductKernel):
             inputs = [self._examiner.new_x() for _ in range(2 + memory.CALLS)]
             with self._foreign("while its memory was watched"):
                 memory.watch(self.bench.stopwatch, self.product(), inputs, self._write)
-        watched = Watched(self.product(), self._clock)
-        changing = Watched(self.product(), self._clock)
-        pokes = Pokes(self.bench.xp, self._examiner, changing, self.x, self.y)
+        watched = IndependentlyTimed(self.product(), self._clock)
+        changing = IndependentlyTimed(self.product(), self._clock)
+        pokes = ChangingInput(self.bench.xp, self._examiner, changing, self.x, self.y)
         with self._foreign(f"before the rounds, {cache}"):
             take, again, poked = (self.bench.turns(call)(cache) for call in (self.product(), watched, pokes))
         audits = set(random.SystemRandom().sample(range(1, self._run.rounds + 1), min(AUDITS, self._run.rounds)))
@@ -201,7 +204,7 @@ class Entrant(ProductKernel):
         self._settle(x, y, when)
         return seconds
 
-    def _poked(self, take: Callable[[], float], pokes: Pokes, when: str) -> float:
+    def _poked(self, take: Callable[[], float], pokes: ChangingInput, when: str) -> float:
         """The same with another x before each call."""
         pokes.begin(self._renew())
         with self._foreign(when, glance=True):
@@ -241,7 +244,7 @@ class Entrant(ProductKernel):
         self.bench.stopwatch.synchronize()
 
     def _collect(self) -> Any:
-        """Takes y to the host as it is when the contestant says that it is done, and poisons it again."""
+        """Takes y to the host as it is when the custom kernel says that it is done, and poisons it again."""
         y = host_copy(self.y)
         self.y.fill(POISON)
         return y
@@ -272,7 +275,7 @@ class Entrant(ProductKernel):
 
     @contextmanager
     def _foreign(self, when: str, glance: bool = False) -> Iterator[None]:
-        """Runs code of the contestant: what it raises is its own error, and what it replaced is put back.
+        """Runs code of the custom kernel: what it raises is its own error, and what it replaced is put back.
 
         glance  only looks at what measuring itself stands on
         """
@@ -289,7 +292,7 @@ class Entrant(ProductKernel):
             said = error.message if isinstance(error, SparsightError) else f"{type(error).__name__}: {error}"
             raise KernelError(f"It failed {when}{where(error, self._file)}: {said[:1000]}") from error
         finally:
-            # Nothing that is said of a contestant may hide that the process has to end.
+            # Nothing that is said of a custom kernel may hide that the process has to end.
             if not lost:
                 self._check_seal(glance)
 

@@ -26,13 +26,15 @@ class ProductDetails(Details):
 
     convert_s: float | None = described("Seconds of the conversion from CSR on this device, once.", None)
     convert_peak_bytes: int | None = described("Bytes: peak memory of that conversion.", None)
-    order_s: float | None = described(
+    reorder_s: float | None = described(
         "Seconds on the host to find a new order and permute the matrix; null in the given order.", None
     )
     permute_s: float | None = described("Seconds to bring x into the new order and y back, once.", None)
     replays: int | None = described("Runs whose y was compared with that of the first one, bit by bit.", None)
-    same_bits: bool | None = described("Whether all of them gave the same bits; null where nobody has looked.", None)
-    same_layout: bool | None = described(
+    bitwise_reproducible: bool | None = described(
+        "Whether all of them gave the same bits; null where nobody has looked.", None
+    )
+    reproducible_rebuild: bool | None = described(
         "Whether a second build of the layout gave the same bits too; null where its conversion takes over 256 MiB or "
         "0.25 s, where runs differ anyway, and where nobody has looked.",
         None,
@@ -46,7 +48,11 @@ class ProductDetails(Details):
     @property
     def is_reproducible(self) -> bool | None:
         """Whether all runs gave the same bits, and so did a second build of the layout where there was one."""
-        return self.same_bits and self.same_layout is not False if self.same_bits is not None else None
+        return (
+            self.bitwise_reproducible and self.reproducible_rebuild is not False
+            if self.bitwise_reproducible is not None
+            else None
+        )
 
 
 GATHER, PERMUTE = "probe/gather", "probe/permute"
@@ -183,11 +189,11 @@ class ProductKernel(ProductCandidate):
         compulsory = run.host.compulsory_bytes
         fields = {
             "gflops": 2 * run.host.nnz / timing.median_s / 1e9,
-            "floor_s": compulsory / self.bench.profile.rate(compulsory, cache),
-            "gather_floor_s": rounds.timing(GATHER, cache).median_s,
+            "roofline_s": compulsory / self.bench.profile.rate(compulsory, cache),
+            "gather_probe_s": rounds.timing(GATHER, cache).median_s,
         }
         if run.reordered is not None:
-            fields |= {"order_s": run.reordered.seconds, "permute_s": rounds.timing(PERMUTE, cache).median_s}
+            fields |= {"reorder_s": run.reordered.seconds, "permute_s": rounds.timing(PERMUTE, cache).median_s}
         return fields
 
     def product(self) -> Callable[[], None]:

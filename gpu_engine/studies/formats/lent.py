@@ -7,10 +7,10 @@ ARRAYS = ("indptr", "indices", "values")
 
 
 class LentProducts(Products):
-    """As Products, with a copy of the matrix for contestants: not the one that the other kernels were made from.
+    """As Products, with a copy of the matrix for custom kernels: not the one that the other kernels were made from.
 
     lent       that copy, once it is lent
-    disturbed  whether threads of a contestant go on computing
+    disturbed  whether threads of a custom kernel go on computing
     """
 
     lent: CsrMatrix

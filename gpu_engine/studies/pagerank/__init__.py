@@ -34,21 +34,21 @@ class PagerankParams(PageRankParams):
     """Parameters of the study: those of the ranks, and which runs to measure."""
 
     kernels: tuple[str, ...] = parameter((), "Kernels to measure; empty: all that the device has.")
-    first: tuple[int, ...] = parameter(
+    start_segments: tuple[int, ...] = parameter(
         (1,), "Segments that the first iteration reads; every combination is a schedule.", min_length=1, ge=1, le=4
     )
-    near: tuple[float, ...] = parameter(
-        (16.0,), "Read more when γ ≤ near · 2^(−mantissa bits read).", min_length=1, ge=0, le=1e6
+    raise_at: tuple[float, ...] = parameter(
+        (16.0,), "Read more when γ ≤ raise_at · 2^(−mantissa bits read).", min_length=1, ge=0, le=1e6
     )
-    stall: float = parameter(0.98, "Read more when γ > stall · γ of the iteration before.", ge=0, le=10)
-    at_end: tuple[AtEnd, ...] = parameter(
+    stall_ratio: float = parameter(0.98, "Read more when γ > stall_ratio · γ of the iteration before.", ge=0, le=10)
+    final_storage: tuple[AtEnd, ...] = parameter(
         ("fp64",),
         "At full precision, matrix values become fp64 in place, as in the paper, or stay in segments.",
         min_length=1,
     )
     rounds: int = parameter(9, "Interleaved rounds; the interval is bootstrapped over them.", ge=9, le=199)
     sampling: Sampling = parameter(*SAMPLING)  # noqa: RUF009 (a field)
-    budget_s: float = parameter(*BUDGET_S, ge=0.0, le=86_400.0)
+    time_limit_s: float = parameter(*BUDGET_S, ge=0.0, le=86_400.0)
     energy_s: float = parameter(0.2, "Seconds of repeats for the energy of a run; 0: not measured.", ge=0.0, le=10.0)
     energy: Energy = parameter(*ENERGY)  # noqa: RUF009 (a field)
     top: int = parameter(20, "Highest ranks to keep.", ge=1, le=1000)
@@ -114,7 +114,7 @@ class PagerankStudy:
         """Measures the cases of `todo`; those of one matrix share their rounds."""
         known = {(v.name, v.axes): v.run for v in _variants(params, bench.device.backend)}
         kernels = {case.key: run for case in todo if (run := known[case.kernel, case.axes])}
-        stops, needed = params.sampling == "settle", {case.key for case in todo if is_needed(case)}
+        stops, needed = params.sampling == "adaptive", {case.key for case in todo if is_needed(case)}
         plan = PageRankPlan(params, kernels, params.rounds, params.energy_s, params.top, stops, needed)
         found = (PageRankExperiment(plan, cases, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
         return measure(bench, found, Effort.of(params))
@@ -125,8 +125,8 @@ def _variants(params: PagerankParams, backend: str) -> tuple[_Variant, ...]:
 
     Raises ParameterError where the parameters contradict each other or the backend.
     """
-    if backend == "cpu" and "segments" in params.at_end:
-        raise ParameterError("at_end is segments; on a CPU values become fp64 at full precision. Choose fp64.")
+    if backend == "cpu" and "segments" in params.final_storage:
+        raise ParameterError("final_storage is segments; on a CPU values become fp64 at full precision. Choose fp64.")
     common, peers = _changed(params), peer_names(backend)
     found = []
     for kernel in kernels_on(backend, params.kernels, peers):
@@ -137,16 +137,21 @@ def _variants(params: PagerankParams, backend: str) -> tuple[_Variant, ...]:
         if not kernel.segments:
             found.append(_Variant(kernel.name, common, (kernel, kernel.schedule({}), True)))
             continue
-        firsts = [first for first in params.first if first <= kernel.segments]
+        firsts = [first for first in params.start_segments if first <= kernel.segments]
         if params.kernels and not firsts:
             raise ParameterError(
-                f"first is {min(params.first)}; {kernel.name} has {kernel.segments} segments. Take no more than these."
+                f"start_segments is {min(params.start_segments)}; {kernel.name} has {kernel.segments} segments. Take no more than these."
             )
-        at_ends = ("fp64",) if kernel.free else params.at_end
-        for first, near, at_end in itertools.product(firsts, params.near, at_ends):
-            fields = {"first": first, "near": near, "stall": params.stall}
-            axes = (("first", str(first)), ("near", f"{near:g}"), ("stall", f"{params.stall:g}"), ("at_end", at_end))
-            run = kernel, kernel.schedule(fields), at_end == "fp64"
+        at_ends = ("fp64",) if kernel.free else params.final_storage
+        for first, near, final_storage in itertools.product(firsts, params.raise_at, at_ends):
+            fields = {"start_segments": first, "raise_at": near, "stall_ratio": params.stall_ratio}
+            axes = (
+                ("start_segments", str(first)),
+                ("raise_at", f"{near:g}"),
+                ("stall_ratio", f"{params.stall_ratio:g}"),
+                ("final_storage", final_storage),
+            )
+            run = kernel, kernel.schedule(fields), final_storage == "fp64"
             found.append(_Variant(kernel.name, (*common, *axes), run))
     for name in peers:
         if not params.kernels or name in params.kernels:

@@ -91,8 +91,8 @@ class GraphRuns(Experiment):
             "residual": found.residual,
             "mass_error": found.mass_error,
             "distance": found.distance,
-            "overlap": found.overlap,
-            "overlap_slack": found.slack,
+            "top_k_agreement": found.top_k_agreement,
+            "top_k_slack": found.slack,
             "top_pages": tuple(int(page) for page in best),
             "top_ranks": tuple(float(p[page]) for page in best),
         }

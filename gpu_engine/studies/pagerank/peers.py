@@ -64,7 +64,7 @@ class PeerCandidate(Candidate):
         moved = iteration_bytes(self._experiment.graph, FULL, 1, 1)
         return {
             "gflops": 2 * self._experiment.graph.pull.nnz * self._iterations / timing.median_s / 1e9,
-            "floor_s": self._iterations * moved / self._bench.profile.rate(int(moved), cache),
+            "roofline_s": self._iterations * moved / self._bench.profile.rate(int(moved), cache),
         }
 
     def release(self) -> None:

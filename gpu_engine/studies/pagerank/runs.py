@@ -82,7 +82,7 @@ class PageRankCandidate(Candidate):
             self._iterate(self._ranks_of(transition_matrix(TWO_PAGES, self._params)))
         self._ranks = self._ranks_of(self._experiment.graph)
         self._run = run = self._first_run(self._ranks)
-        self._rewind = self._ranks.rewinder(self._schedule.first)
+        self._rewind = self._ranks.rewinder(self._schedule.start_segments)
         if not self._first_parts_s:
             self._converging = self._kernel.converging(self._ranks, run, self._params, self._bench.xp)
         # The ranks of a run that ends by itself are those that are verified.
@@ -114,7 +114,7 @@ class PageRankCandidate(Candidate):
         moved = self._moved()
         return {
             "gflops": 2 * self._experiment.graph.pull.nnz * len(moved) / timing.median_s / 1e9,
-            "floor_s": sum(count / self._bench.profile.rate(int(count), cache) for count in moved),
+            "roofline_s": sum(count / self._bench.profile.rate(int(count), cache) for count in moved),
         }
 
     def energy_j(self) -> float | None:
@@ -124,7 +124,7 @@ class PageRankCandidate(Candidate):
         if not seconds or not run.steps:
             return None
         # A probe may have left other ranks, and what comes next rewinds from the end of a run.
-        self._bench.stopwatch.time_parts([self._play], partial(ranks.reset, self._schedule.first))
+        self._bench.stopwatch.time_parts([self._play], partial(ranks.reset, self._schedule.start_segments))
         return self._bench.stopwatch.energy_j(self._play, seconds, self._rewind)
 
     def traces(self) -> Iterator[Trace]:
@@ -187,7 +187,7 @@ class PageRankCandidate(Candidate):
         while True:
             self._bench.stopwatch.time_parts([self._play], self._rewind)
             made = sum(converging.ended())
-            self._rewind = self._ready()[0].rewinder(self._schedule.first)
+            self._rewind = self._ready()[0].rewinder(self._schedule.start_segments)
             if not converging.look_always():
                 return made
 

@@ -49,7 +49,7 @@ class ScalingParams:
     strategies: tuple[str, ...] = parameter(
         (), "Strategies of cold products; empty: all. Those in chunks are for pCSR, merged on the host."
     )
-    work: tuple[WorkloadName, ...] = parameter(
+    workload: tuple[WorkloadName, ...] = parameter(
         ("cold", "resident", "iterate"),
         "Products from host to host, products on the devices, iterated ones, iterations of PageRank.",
         min_length=1,
@@ -61,15 +61,15 @@ class ScalingParams:
         min_length=1,
     )
     exchange: tuple[ExchangeName, ...] = parameter(
-        ("image",), "What a device fetches of an iterated vector: all, or what its part reads.", min_length=1
+        ("halo",), "What a device fetches of an iterated vector: all, or what its part reads.", min_length=1
     )
     overlap: tuple[Literal["on", "off"], ...] = parameter(
         ("on", "off"), "Whether a device multiplies what it has while the rest arrives.", min_length=1
     )
-    cut: tuple[CutName, ...] = parameter(
-        ("entries", "lines"), "What parts of resident products have in equal numbers.", min_length=1
+    balance: tuple[CutName, ...] = parameter(
+        ("nonzeros", "rows"), "What parts of resident products have in equal numbers.", min_length=1
     )
-    cold_cut: tuple[Literal["paper", "lines"], ...] = parameter(
+    cold_balance: tuple[Literal["paper", "rows"], ...] = parameter(
         ("paper",),
         "What parts of cold products have in equal numbers: what the paper's strategy says, or lines.",
         min_length=1,
@@ -83,13 +83,13 @@ class ScalingParams:
     affinity: tuple[Literal["paper", "on", "off"], ...] = parameter(
         ("paper",), "Whether threads of cold products stay on the NUMA node of their device.", min_length=1
     )
-    product: tuple[ProductName, ...] = parameter(
-        ("ours",), "Whose kernels multiply: ours, or those of cuSPARSE for CSR, which needs a GPU.", min_length=1
+    kernel_library: tuple[ProductName, ...] = parameter(
+        ("sparsight",), "Whose kernels multiply: ours, or those of cuSPARSE for CSR, which needs a GPU.", min_length=1
     )
     nodes: int = parameter(1, "NUMA nodes over which virtual devices are spread.", ge=1, le=NODES_MAX)
     rounds: int = parameter(9, "Interleaved rounds; the interval is bootstrapped over them.", ge=9, le=199)
     sampling: Sampling = parameter(*SAMPLING)  # noqa: RUF009 (a field)
-    budget_s: float = parameter(*BUDGET_S, ge=0.0, le=86_400.0)
+    time_limit_s: float = parameter(*BUDGET_S, ge=0.0, le=86_400.0)
 
 
 class ScalingStudy:
@@ -166,13 +166,13 @@ def settings(params: ScalingParams, device: DeviceInfo) -> tuple[Setting, ...]:
     found = [
         setting
         for partitioning in map(find_partitioning, params.partitionings)
-        for work in params.work
+        for work in params.workload
         for count in counts
         for setting in _settings(params, partitioning, work, count)
     ]
     if not found:
         raise ParameterError(
-            f"{', '.join(params.work)} needs parts of rows, chunks and PageRank pCSR; partitionings are "
+            f"{', '.join(params.workload)} needs parts of rows, chunks and PageRank pCSR; partitionings are "
             f"{', '.join(params.partitionings)}. Add pCSR."
         )
     return tuple(dict.fromkeys(found))
@@ -180,13 +180,13 @@ def settings(params: ScalingParams, device: DeviceInfo) -> tuple[Setting, ...]:
 
 def _on_cluster(params: ScalingParams, device: DeviceInfo) -> ScalingParams:
     """What of it members of a cluster do; raises ParameterError where that is nothing."""
-    works = tuple(work for work in params.work if work in CLUSTER_WORKS)
-    if not works or "pCSR" not in params.partitionings or "ours" not in params.product:
+    works = tuple(work for work in params.workload if work in CLUSTER_WORKS)
+    if not works or "pCSR" not in params.partitionings or "sparsight" not in params.kernel_library:
         raise ParameterError(
-            f"{device.id} measures {' and '.join(CLUSTER_WORKS)}, cut as pCSR, with our products. "
-            "Choose one of these works, pCSR and ours."
+            f"{device.id} measures {' and '.join(CLUSTER_WORKS)}, cut as pCSR, with Sparsight kernels. "
+            "Choose one of these workloads, pCSR and sparsight."
         )
-    return dataclasses.replace(params, work=works, partitionings=("pCSR",), product=("ours",))
+    return dataclasses.replace(params, workload=works, partitionings=("pCSR",), kernel_library=("sparsight",))
 
 
 def _placement(strategy: Strategy, wanted: WantedPlacement) -> Placement | None:
@@ -213,18 +213,20 @@ def _settings(params: ScalingParams, p: Partitioning, work: WorkloadName, count:
     if work == "cold":
         strategies = [find_strategy(name) for name in params.strategies] or STRATEGIES
         strategies = [strategy for strategy in strategies if p.name == CHUNKED or not strategy.in_chunks]
-        chosen = product(strategies, params.merge, params.cold_cut, params.placement, params.affinity, params.product)
-        for strategy, where, cold_cut, placement, affinity, kernels in chosen:
+        chosen = product(
+            strategies, params.merge, params.cold_balance, params.placement, params.affinity, params.kernel_library
+        )
+        for strategy, where, cold_balance, placement, affinity, kernels in chosen:
             merge: MergePlace = strategy.merge_place(p.axis) if where == "paper" else where
-            if strategy.in_chunks and (kernels != "ours" or merge != "host"):
+            if strategy.in_chunks and (kernels != "sparsight" or merge != "host"):
                 continue
             yield Setting(
                 *(work, p.name, strategy.name, count, merge),
                 # The baseline is cut by lines anyway.
-                cut="lines" if cold_cut == "lines" and count > 1 and strategy.balanced else "entries",
+                balance="rows" if cold_balance == "rows" and count > 1 and strategy.balanced else "nonzeros",
                 placement=_placement(strategy, placement) if count > 1 else None,
                 affinity=_affinity(strategy, affinity) if count > 1 else None,
-                product=kernels,
+                kernel_library=kernels,
             )
     elif work == "pagerank":
         names = RANKS if p.name == "pCSR" else ()
@@ -232,8 +234,8 @@ def _settings(params: ScalingParams, p: Partitioning, work: WorkloadName, count:
             yield Setting(work, p.name, name, count, exchange=exchange, overlap=overlap == "on")
     elif p.axis == "rows" and work == "resident":
         # Whatever is equal, one device has all of it.
-        for cut, kernels in product(params.cut if count > 1 else ("entries",), params.product):
-            yield Setting(work, p.name, work, count, cut=cut, product=kernels)
+        for balance, kernels in product(params.balance if count > 1 else ("nonzeros",), params.kernel_library):
+            yield Setting(work, p.name, work, count, balance=balance, kernel_library=kernels)
     elif p.axis == "rows":
-        for exchange, overlap, kernels in product(params.exchange, params.overlap, params.product):
-            yield Setting(work, p.name, work, count, exchange=exchange, overlap=overlap == "on", product=kernels)
+        for exchange, overlap, kernels in product(params.exchange, params.overlap, params.kernel_library):
+            yield Setting(work, p.name, work, count, exchange=exchange, overlap=overlap == "on", kernel_library=kernels)

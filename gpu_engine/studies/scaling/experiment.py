@@ -41,7 +41,7 @@ SOURCES = (
 class ScalingDetails(Details):
     """What a measurement of the `scaling` study says beside what all say.
 
-    Its `floor_s` stays that of one device: the floor of all is `floor_s` / `devices`.
+    Its `roofline_s` stays that of one device: the floor of all is `roofline_s` / `devices`.
     """
 
     study: ClassVar[str] = "scaling"
@@ -67,7 +67,7 @@ class ScalingDetails(Details):
         "both timed beside the products, and by the profile of a device.",
         {},
     )
-    packing_s: float | None = described("Seconds of what `p*-kept` packs before its products, once.", None)
+    packing_s: float | None = described("Seconds of what `p*-prepacked` packs before its products, once.", None)
     iterations: int | None = described(
         "Of PageRank until γ < ε, or the most allowed; the times are those of its median iteration.", None
     )
@@ -135,9 +135,9 @@ class ScalingExperiment(Experiment):
 
     def devices(self, setting: Setting) -> tuple[Device, ...]:
         """The devices of a setting, which others with as many share."""
-        key = setting.devices, setting.product
+        key = setting.devices, setting.kernel_library
         if key not in self._groups:
-            group = open_devices(self.bench.device, setting.devices, self.plan.nodes, setting.product)
+            group = open_devices(self.bench.device, setting.devices, self.plan.nodes, setting.kernel_library)
             self._groups[key] = self._open.enter_context(group)
         return self._groups[key]
 
@@ -174,7 +174,7 @@ class ScalingCandidate(Candidate):
     def environment(self) -> Mapping[str, str]:
         """The hash of all sources, the version of a competitor, and the devices with their NUMA nodes."""
         environment = {"source": source_hash()}
-        if self.setting.product != "ours" and self._devices:
+        if self.setting.kernel_library != "sparsight" and self._devices:
             environment |= cusparse_library.version()
         if self._devices:
             environment["devices"] = ", ".join(device.name for device in self._devices)
@@ -220,7 +220,7 @@ class ScalingCandidate(Candidate):
         return {
             **own,
             "gflops": 2 * matrix.nnz / timing.median_s / 1e9,
-            "floor_s": compulsory / self._bench.profile.rate(compulsory // self.setting.devices, cache),
+            "roofline_s": compulsory / self._bench.profile.rate(compulsory // self.setting.devices, cache),
             "note": "; ".join(filter(None, (own.get("note", ""), VIRTUAL if self._is_virtual else ""))),
         }
 

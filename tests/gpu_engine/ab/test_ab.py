@@ -15,7 +15,7 @@ from gpu_engine.ab.command import MATRICES
 from gpu_engine.ab.contest import kernels_of
 from gpu_engine.ab.trees import Tree, opened
 from gpu_engine.errors import InputError, LayoutTooLargeError, ParameterError
-from gpu_engine.generators import generator
+from gpu_engine.generators import find_generator
 from gpu_engine.measure import Bench
 from gpu_engine.parameters import assignments, parse_params
 from gpu_engine.records import Record
@@ -138,7 +138,7 @@ def test_slower_counts_where_a_second_measurement_says_so_too(
     every = [f"{side}:{kernel}" for kernel in (*KERNELS, "ell/thread") for side in ("base", "head")]
     assert asked == [every, every[:4]], "what is not suspected is not measured again"
     said = capsys.readouterr().out
-    assert "\n2 slower, 2 faster, 2 ambiguous. The worst is `csr/vector` on" in said
+    assert "\n2 slower, 2 faster, 2 inconclusive. The worst is `csr/vector` on" in said
     assert "head is 1.2 times as slow" in said
     assert out.read_text(encoding="utf-8") == said
 
@@ -149,8 +149,8 @@ def test_what_is_ambiguous_or_faster_leaves_the_gate_open(
     measuring(monkeypatch, {"head:csr/scalar": 1.1}, {})
     assert run(monkeypatch, copied, "--device", "cpu", "--kernels", *KERNELS, "--", MATRIX) == 0
     said = capsys.readouterr()
-    assert "\n2 ambiguous, 2 same.\n" in said.out
-    assert "warning: 2 of 4 pairs are ambiguous" in said.err
+    assert "\n2 inconclusive, 2 same.\n" in said.out
+    assert "warning: 2 of 4 pairs are inconclusive" in said.err
     measuring(monkeypatch, {"base:csr/scalar": None, "head:csr/vector": 0.5})
     assert run(monkeypatch, copied, "--device", "cpu", "--kernels", *KERNELS, "--", MATRIX) == 0
     assert "2 faster" in capsys.readouterr().out
@@ -160,8 +160,8 @@ def test_what_is_ambiguous_or_faster_leaves_the_gate_open(
 
 def test_the_matrices_that_are_measured_where_none_is_named_can_be_made() -> None:
     for family, _, text in (name.partition(":") for names in MATRICES.values() for name in names):
-        params = assignments(generator(family).Params, text)
-        assert generator(family).estimate_nnz(parse_params(generator(family).Params, params)) > 0
+        params = assignments(find_generator(family).Params, text)
+        assert find_generator(family).estimate_nnz(parse_params(find_generator(family).Params, params)) > 0
 
 
 def test_where_nothing_changed_nothing_is_measured(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpu_engine.advisor import ADVISED, CLOSE, EQUAL, FILLED, NEEDED, advise, contenders, is_sure, rank
+from gpu_engine.advisor import ADVISED, CLOSE, EQUAL, FILLED, NEEDED, advise, is_sure, near_best, rank
 from gpu_engine.advisor.gpus import FITTED, GPUS, Gpu, gpu_named
 from gpu_engine.advisor.model import LAUNCH_S, MODELS, predict
 from gpu_engine.advisor.reasons import reason
@@ -135,10 +135,10 @@ def test_reasons(kernel: str, found: Mapping[str, Any], words: str) -> None:
 def test_contenders_are_what_is_predicted_close_to_the_first() -> None:
     for found in (EVEN, RANDOM, SKEWED):
         ranked = rank(found, cache="cold")
-        close = contenders(found, cache="cold")
+        close = near_best(found, cache="cold")
         assert [kernel for kernel, _ in ranked[: len(close)]] == list(close)
         assert ranked[len(close) - 1][1].seconds <= CLOSE * ranked[0][1].seconds < ranked[len(close)][1].seconds
-    assert contenders({}) == ()
+    assert near_best({}) == ()
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_it_is_not_sure_of_a_kernel_whose_time_no_feature_tells(kernel: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("family", "params"),
+    ("generator", "params"),
     [
         ("linear_program", {}),
         ("linear_program", {"coupling": 5}),
@@ -187,8 +187,8 @@ def test_it_is_not_sure_of_a_kernel_whose_time_no_feature_tells(kernel: str) -> 
         ("dense_rows", {}),
     ],
 )
-def test_it_is_not_sure_of_classes_that_no_cost_was_fitted_to(family: str, params: dict[str, Any]) -> None:
-    assert not is_sure(features(generate(family, params)))
+def test_it_is_not_sure_of_classes_that_no_cost_was_fitted_to(generator: str, params: dict[str, Any]) -> None:
+    assert not is_sure(features(generate(generator, params)))
 
 
 def test_a_cold_product_is_predicted_by_itself() -> None:
@@ -197,8 +197,8 @@ def test_a_cold_product_is_predicted_by_itself() -> None:
 
 
 def test_a_slow_first_choice_has_other_contenders() -> None:
-    first, *others = contenders(RANDOM)
-    assert contenders(RANDOM, calibration={first: 10.0})[0] in others
+    first, *others = near_best(RANDOM)
+    assert near_best(RANDOM, calibration={first: 10.0})[0] in others
 
 
 def test_a_layout_may_take_four_fifths_of_the_memory() -> None:
@@ -231,7 +231,7 @@ def test_all_that_is_said_of_a_gpu_is_predicted_for_it(gpu: Gpu, cache: Cache) -
     assert ranked == sorted(
         ((kernel, predict(kernel, RANDOM, gpu, cache)) for kernel, _ in ranked), key=lambda entry: entry[1].seconds
     )
-    close = contenders(RANDOM, gpu, cache)
+    close = near_best(RANDOM, gpu, cache)
     assert list(close) == [kernel for kernel, p in ranked if p.seconds <= CLOSE * ranked[0][1].seconds]
     first = advise(RANDOM, gpu)[0]
     assert first.kernel == rank(RANDOM, gpu)[0][0]
@@ -246,8 +246,8 @@ def test_a_calibration_is_of_its_gpu_alone_warm_and_cold() -> None:
     assert (advice.kernel, advice.cold_place) == (second, 1)
     plain = {each.name: predict(second, RANDOM, each).seconds for each in GPUS}
     assert advice.predicted_s == plain | {gpu.name: 0.5 * plain[gpu.name]}
-    assert contenders(RANDOM, gpu, "warm", calibration)[0] == second
-    assert first not in contenders(RANDOM, gpu, "warm", calibration)
+    assert near_best(RANDOM, gpu, "warm", calibration)[0] == second
+    assert first not in near_best(RANDOM, gpu, "warm", calibration)
 
 
 def test_sureness_is_that_of_the_gpu_and_its_calibration() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpu_engine.advisor import CLOSE, advise, contenders, is_sure, rank
+from gpu_engine.advisor import CLOSE, advise, is_sure, near_best, rank
 from gpu_engine.advisor.evaluation import DOUBT, calibrate, evaluate
 from gpu_engine.advisor.model import MODELS, predict
 from gpu_engine.advisor.sureness import UNSTEADY
@@ -31,7 +31,7 @@ def times(factors: dict[str, float], matrix: str = "even") -> list[Measurement]:
 
 def test_what_choices_have_in_common_is_the_devices() -> None:
     records = [
-        *times(dict.fromkeys(contenders(EVEN), 2.0)),
+        *times(dict.fromkeys(near_best(EVEN), 2.0)),
         measurement("even", "cusparse/best", 1e-9),
         measurement("unknown", "split/tile", 1e-9),
         measurement("even", "csr/scalar", None),
@@ -42,7 +42,7 @@ def test_what_choices_have_in_common_is_the_devices() -> None:
 
 @pytest.mark.parametrize("matrices", [1, 3, 30])
 def test_what_a_kernel_differs_by_counts_the_more_the_more_matrices_say_so(matrices: int) -> None:
-    slow, *others = contenders(EVEN)[:5]
+    slow, *others = near_best(EVEN)[:5]
     names = [str(number) for number in range(matrices)]
     records = [m for name in names for m in times({slow: 3.0} | dict.fromkeys(others, 2.0), name)]
     found = calibrate(records, dict.fromkeys(names, EVEN))
@@ -52,7 +52,7 @@ def test_what_a_kernel_differs_by_counts_the_more_the_more_matrices_say_so(matri
 
 def test_how_wrong_the_time_of_a_slow_kernel_is_changes_nothing() -> None:
     slow = rank(EVEN)[-1][0]
-    choices = dict.fromkeys(contenders(EVEN), 1.0)
+    choices = dict.fromkeys(near_best(EVEN), 1.0)
     assert calibrate(times(choices | {slow: 9.0}), {"even": EVEN}) == calibrate(times(choices), {"even": EVEN})
     # One that is faster than predicted may be the choice.
     assert calibrate(times(choices | {slow: 0.01}), {"even": EVEN})[slow] < 1.0
@@ -143,7 +143,7 @@ def test_outcomes_are_told_apart_by_whether_the_advisor_was_sure() -> None:
 
 
 def test_one_matrix_unlike_the_others_does_not_move_what_they_have_in_common() -> None:
-    choices = contenders(EVEN)
+    choices = near_best(EVEN)
     records = [
         m for name, factor in (("a", 1.0), ("b", 1.0), ("c", 8.0)) for m in times(dict.fromkeys(choices, factor), name)
     ]
@@ -151,13 +151,13 @@ def test_one_matrix_unlike_the_others_does_not_move_what_they_have_in_common() -
 
 
 def test_one_choice_unlike_the_others_does_not_move_its_matrix() -> None:
-    slow, *others = contenders(EVEN)[:5]
+    slow, *others = near_best(EVEN)[:5]
     found = calibrate(times({slow: 1.1} | dict.fromkeys(others, 1.0)), {"even": EVEN})
     assert [found[kernel] for kernel in others] == pytest.approx([1.0] * len(others))
 
 
 def test_cold_times_are_held_against_cold_predictions() -> None:
-    kernels = contenders(EVEN, cache="cold")
+    kernels = near_best(EVEN, cache="cold")
     records = [
         measurement("even", kernel, 2.0 * predict(kernel, EVEN, cache="cold").seconds, "cold") for kernel in kernels
     ]

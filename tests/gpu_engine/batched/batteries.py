@@ -35,7 +35,7 @@ BATCHES: dict[str, Callable[[], Composition]] = {
     "all_problems_empty": lambda: _of("zero_by_zero", "zero_by_n", "n_by_zero", "all_rows_empty", "zero_by_zero"),
     "empty_problems_around_others": lambda: _of("n_by_zero", "small_by_hand", "zero_by_n", "single_entry", "n_by_zero"),
     "everything": _everything,
-    "copies": lambda: Composition.copies(BATTERY["small_by_hand"](), 40),
+    "uniform": lambda: Composition.copies(BATTERY["small_by_hand"](), 40),
     "mixed": lambda: Composition.mixed(
         [BATTERY[n]() for n in ("small_by_hand", "around_a_warp", "fully_dense")], 50, 1
     ),

@@ -132,7 +132,7 @@ def test_a_hundred_problems_fill_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
         Composition.copies(BATTERY["zero_by_zero"](), 3),
         different(30),
     ],
-    ids=["battery", "copies", "tiny copies", "no rows", "different"],
+    ids=["battery", "uniform", "tiny copies", "no rows", "different"],
 )
 def test_products(kernel: BatchKernel, composition: Composition) -> None:
     assert_product(kernel, composition)

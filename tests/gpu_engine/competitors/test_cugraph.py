@@ -163,7 +163,7 @@ def test_a_library_with_our_rule_is_told_epsilon_in_both_cases(bench: Bench, lib
         assert m.details.residual < 1e-10
         assert m.details.distance < 1e-12
         assert m.details.top_pages == ours.top_pages
-        assert (m.environment["cuGraph"], m.median_s is not None, m.floor_s is not None) == ("26.10.00", True, True)
+        assert (m.environment["cuGraph"], m.median_s is not None, m.roofline_s is not None) == ("26.10.00", True, True)
 
 
 def test_a_looser_rule_is_unconverged_when_told_and_right_when_sought(bench: Bench, library: Library) -> None:
@@ -232,7 +232,7 @@ def test_what_it_does_not_compute_is_refused(bench: Bench, library: Library, par
 
 
 def test_part_and_self_loops_are_those_of_the_graph_that_it_gets(bench: Bench, library: Library) -> None:
-    found = measured(bench, PageRankParams(part="lower", self_loops="drop", damping=0.5, epsilon=1e-7))
+    found = measured(bench, PageRankParams(triangle="lower", self_loops="drop", damping=0.5, epsilon=1e-7))
     assert {(m.state, m.details.iterations) for m in found.values()} == {("ok", found[OURS.key].details.iterations)}
     assert found[TOLD.key].details.tolerance == 1e-7
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from gpu_engine.contestants.adapters import GivenSource
 from gpu_engine.cuda import ahead
 from gpu_engine.cuda.ahead import Ahead, compile_ahead, compile_here, missing_here
 from gpu_engine.cuda.compiler import Compilation, Compiled
 from gpu_engine.cuda.kernel_cache import KernelCache
 from gpu_engine.cuda.load import CudaSource
+from gpu_engine.custom_kernels.adapters import GivenSource
 from gpu_engine.errors import KernelError
 from gpu_engine.formats import coo, ell, ellr
 

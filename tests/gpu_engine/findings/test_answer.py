@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpu_engine.findings import batched, formats, pagerank, products, scaling
+from gpu_engine.findings import batched, formats, pagerank, reduced_spmv, scaling
 from gpu_engine.findings.answer import NEAR, Answer, Contest, answers, of_findings
 from gpu_engine.findings.answer_text import buckets, sentence, shown, table
 from gpu_engine.findings.data import MatrixFeatures, StudyData
@@ -16,7 +16,7 @@ from tests.samples.formats import timed, untimed
 from tests.samples.studies import records_of
 
 A, B, C = "packed/tile", "csr/vector", "coo/segmented"
-QUIET: dict[str, Any] = {"floor_s": 1e-9, "gather_floor_s": 1e-9}
+QUIET: dict[str, Any] = {"roofline_s": 1e-9, "gather_probe_s": 1e-9}
 
 
 def contest(name: str, times: Mapping[str, float | None], baseline: str = "", **fields: Any) -> Contest:
@@ -141,7 +141,7 @@ def test_the_best_five_hold_what_was_tried_on_half_of_all_and_the_leader_what_wa
 
 def test_busy_machines_do_not_count_and_most_of_them_leave_no_leader() -> None:
     quiet = [contest(f"m{i}", {A: 100, B: 150}) for i in range(6)]
-    busy = [contest(f"b{i}", {A: 100, B: 50}, reference_gap=0.3) for i in range(7)]
+    busy = [contest(f"b{i}", {A: 100, B: 50}, aa_gap=0.3) for i in range(7)]
     one = the_answer([*quiet, busy[0]])
     assert (one.contests, one.busy, one.level) == (6, 1, (A,))
     assert said(one).endswith(" On 1 more the machine was busy: their times do not count.")
@@ -176,7 +176,7 @@ def data_of(study: str) -> StudyData:
         ("formats", formats),
         ("batched", batched),
         ("pagerank", pagerank),
-        ("products", products),
+        ("reduced_spmv", reduced_spmv),
         ("scaling", scaling),
     ],
 )
@@ -200,14 +200,14 @@ def test_a_study_without_contests_is_answered_by_its_findings() -> None:
 
 
 def test_a_lone_matrix_among_busy_ones_is_one_of_them() -> None:
-    busy = contest("busy", {A: 100, B: 50}, reference_gap=0.3)
+    busy = contest("busy", {A: 100, B: 50}, aa_gap=0.3)
     one = the_answer([contest("quiet", {A: 100, B: 200}), busy])
     assert said(one).startswith(f"{A} stays nearest to the fastest over 1 of 2 matrices on cpu, warm")
 
 
 def test_a_leader_remains_where_half_of_the_machines_were_busy() -> None:
     quiet = [contest(f"m{i}", {A: 100, B: 150}) for i in range(3)]
-    busy = [contest(f"b{i}", {A: 100, B: 50}, reference_gap=0.3) for i in range(3)]
+    busy = [contest(f"b{i}", {A: 100, B: 50}, aa_gap=0.3) for i in range(3)]
     empty = [contest("e", {A: None})]
     assert the_answer([*quiet, *busy]).level == (A,)
     counted = the_answer([*quiet, *busy, *empty])

@@ -68,8 +68,8 @@ def test_a_row_counts_what_failed_among_what_was_tried_and_wins_among_all() -> N
 
 def test_what_is_shown_is_in_one_list_alone() -> None:
     own = answer(standing(A, 1.0), standing(B, 1.01), standing(C, 1.015), standing(D, 3.0))
-    assert [[each.label for each in part] for part in shown(own, [B])] == [[A, B], [C], [D]]
-    assert [[each.label for each in part] for part in shown(own, [])] == [[A], [B, C], [D]]
+    assert [[each.label for each in triangle] for triangle in shown(own, [B])] == [[A, B], [C], [D]]
+    assert [[each.label for each in triangle] for triangle in shown(own, [])] == [[A], [B, C], [D]]
 
 
 def test_folds_end_at_ten_percent_behind_the_leader_whose_mean_is_not_one() -> None:

@@ -15,7 +15,7 @@ NAMES = (Head("matrix", numeric=False),)
 
 def measured(matrix: str, kernel: str, us: float | None, **fields: Any) -> Measurement:
     """One with an interval of a hundredth to both sides and a floor of 8 µs."""
-    fields = {"rounds": 15, "floor_s": 8e-6, "reference_gap": 0.001} | fields
+    fields = {"rounds": 15, "roofline_s": 8e-6, "aa_gap": 0.001} | fields
     if us is None:
         return Measurement.of(Case(matrix, kernel, "cold"), "cpu", Details, state="failed", **fields)
     ends: dict[str, Any] = {
@@ -51,7 +51,7 @@ def test_a_row_has_the_kernel_its_floor_and_what_it_is_over() -> None:
 
 
 def test_the_gather_floor_has_columns_where_it_is_known() -> None:
-    own = measured("a", "csr/vector", 10, gather_floor_s=9e-6)
+    own = measured("a", "csr/vector", 10, gather_probe_s=9e-6)
     (table,) = tables([Comparison("cold", ("a",), own, {})], NAMES).values()
     assert plain(table) == [["a", "csr/vector", "10.0 µs", "8.00 µs", "80 %", "9.00 µs", "90 %"]]
 

@@ -12,10 +12,10 @@ from gpu_engine.findings.finding import Finding, Row
 from gpu_engine.records import Measurement
 from gpu_engine.studies import STUDIES, study
 from gpu_engine.studies.results import findings_of
-from tests.samples import batched, formats, pagerank, products, scaling
+from tests.samples import batched, formats, pagerank, reduced_spmv, scaling
 from tests.samples.studies import records_of
 
-LOWER = (("part", "lower"),)
+LOWER = (("triangle", "lower"),)
 
 SAMPLES: dict[str, StudyData] = {
     "formats": StudyData([m for device in ("cpu", "cuda:0") for name in "ab" for m in formats.study_of(name, device)]),
@@ -24,7 +24,7 @@ SAMPLES: dict[str, StudyData] = {
         *pagerank.luxembourg("cuda:0"),
         *pagerank.luxembourg(matrix="del"),
         pagerank.ran("csr/thread+fp64", 28, axes=LOWER),
-        pagerank.ran("csr/thread+cpms4", (0, 46, 62, 5), axes=(("first", "2"), *pagerank.SCHEDULE[1:])),
+        pagerank.ran("csr/thread+cpms4", (0, 46, 62, 5), axes=(("start_segments", "2"), *pagerank.SCHEDULE[1:])),
         pagerank.ran("csr/warp+fp64", 5, 0.01, state="unconverged", note="γ is 0.1 after 5 iterations"),
     ),
     "batched": batched.shown(
@@ -40,12 +40,12 @@ SAMPLES: dict[str, StudyData] = {
         *scaling.cut_both_ways("fem"),
         scaling.unworked("pCSR/p*", "needs 41 GB", 8),
     ),
-    "products": products.shown(
-        *products.every(),
-        *products.every("del", layouts=("csr/thread",)),
-        *products.refused("needs 41 GB", matrix="del"),
-        *products.every(device="cuda:1", blocks=("32", "128")),
-        *products.every("del", part="lower"),
+    "reduced_spmv": reduced_spmv.shown(
+        *reduced_spmv.every(),
+        *reduced_spmv.every("del", layouts=("csr/thread",)),
+        *reduced_spmv.refused("needs 41 GB", matrix="del"),
+        *reduced_spmv.every(device="cuda:1", blocks=("32", "128")),
+        *reduced_spmv.every("del", triangle="lower"),
     ),
 }
 
@@ -106,7 +106,7 @@ def test_every_row_has_a_cell_under_every_head_a_word_and_a_reason(name: str) ->
     for finding in study(name).findings(sample(name)):
         assert {len(row) for row in finding.table.rows} == {len(finding.table.heads)}
         for row in finding.rows:
-            words = {"ok": ("faster", "same", "slower", "ambiguous", "baseline")}
+            words = {"ok": ("faster", "same", "slower", "inconclusive", "baseline")}
             assert row.word in words.get(row.measurement.state, (row.measurement.state,))
             assert row.reason
         assert all(finding.sentences)
@@ -116,7 +116,7 @@ def test_every_row_has_a_cell_under_every_head_a_word_and_a_reason(name: str) ->
 def test_a_quiet_machine_decides_and_a_busy_one_nothing(name: str) -> None:
     # What was measured here and now may have decided nothing.
     assert any(finding.decided for finding in study(name).findings(sample(name))) or name not in SAMPLES
-    for finding in changed(name, lambda m: replace(m, reference_gap=0.3)):
+    for finding in changed(name, lambda m: replace(m, aa_gap=0.3)):
         assert (finding.leaders, finding.decided) == ((), False)
         assert not any(row.leads for row in finding.rows)
 

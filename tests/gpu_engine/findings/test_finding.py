@@ -18,9 +18,9 @@ UNCONVERGED = replace(timed("csr/vector", 1e-6), state="unconverged", note="γ i
         (timed("csr/vector", 800e-6), BASE, "faster", 1.25, "1.25 times as fast"),
         (timed("csr/vector", 4e-3), BASE, "slower", 0.25, "4 times as slow"),
         (timed("csr/vector", 1.001e-3), BASE, "same", 1 / 1.001, "The gap of 0.1% is within"),
-        (timed("csr/vector", 0.9e-3, ci_low_s=None), BASE, "ambiguous", 1 / 0.9, "One of the two has no interval."),
+        (timed("csr/vector", 0.9e-3, ci_low_s=None), BASE, "inconclusive", 1 / 0.9, "One of the two has no interval."),
         (BASE, BASE, "baseline", 1.0, "Every other kernel is compared with this one."),
-        (BASE, None, "ambiguous", None, "There is nothing to compare it with."),
+        (BASE, None, "inconclusive", None, "There is nothing to compare it with."),
         (UNCONVERGED, BASE, "unconverged", None, "γ is 0.1"),
         (untimed("csr/vector", "failed", "row 3 is wrong"), BASE, "failed", None, "row 3 is wrong"),
         (untimed("csr/vector", "skipped", ""), None, "skipped", None, "No time: skipped, and no reason was recorded."),
@@ -53,8 +53,8 @@ def test_a_share_is_the_bound_and_a_gain_the_base_over_the_time() -> None:
 
 def test_common_axes_are_those_that_all_have_alike() -> None:
     several = [multiplied("csr/scalar", 1.0, 10), multiplied("csr/vector", 1.0, 100)]
-    assert common_axes(several) == {"compose": "copies", "operation": "y=Ax+y"}
-    assert common_axes(several[:1]) == {"batch": "10", "compose": "copies", "operation": "y=Ax+y"}
+    assert common_axes(several) == {"compose": "uniform", "operation": "y=Ax+y"}
+    assert common_axes(several[:1]) == {"batch": "10", "compose": "uniform", "operation": "y=Ax+y"}
     assert common_axes([*several, BASE]) == common_axes([]) == {}
 
 
@@ -119,7 +119,7 @@ def test_the_document_has_a_verdict_for_each_row() -> None:
         "device": "cpu",
         "cache": "warm",
         "axes": {"a": "b"},
-        "leaders": ["csr/vector, x 2"],
+        "fastest": ["csr/vector, x 2"],
         "decided": True,
         "busy": None,
         "sentences": ["One is fastest."],

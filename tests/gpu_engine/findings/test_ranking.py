@@ -44,7 +44,7 @@ def said(ranking: Ranking) -> str:
             ["csr/vector"],
             ["ell/thread"],
             False,
-            "csr/vector leads, not clearly, here: a fact, another; ell/thread may be as fast (ambiguous).",
+            "csr/vector leads, not clearly, here: a fact, another; ell/thread may be as fast (inconclusive).",
         ),
         (
             [VAGUE, SAME, FIRST],
@@ -52,7 +52,7 @@ def said(ranking: Ranking) -> str:
             ["ell/thread"],
             False,
             "csr/vector and coo/segmented lead, not clearly, here: a fact, another; ell/thread may be as fast "
-            "(ambiguous).",
+            "(inconclusive).",
         ),
         ([], [], [], False, ""),
         ([untimed("csr/vector", "failed", "no")], [], [], False, ""),
@@ -74,10 +74,10 @@ def test_the_fastest_comes_first() -> None:
 
 @pytest.mark.parametrize("ranked", [True, False])
 def test_nothing_leads_on_a_busy_machine_whoever_shows_it(ranked: bool) -> None:
-    noisy = replace(SLOWER, reference_gap=0.3)
+    noisy = replace(SLOWER, aa_gap=0.3)
     ranking = rank([FIRST, noisy]) if ranked else rank([FIRST], beside=[noisy])
     assert (ranking.leaders, ranking.decided, said(ranking)) == ((), False, f"{BUSY}quiet.")
-    assert rank([FIRST, replace(UNCONVERGED, reference_gap=0.3)]).busy == f"{BUSY}quiet."
+    assert rank([FIRST, replace(UNCONVERGED, aa_gap=0.3)]).busy == f"{BUSY}quiet."
 
 
 def test_many_names_are_counted_and_not_all_said() -> None:
@@ -85,7 +85,7 @@ def test_many_names_are_counted_and_not_all_said() -> None:
     assert len(ranking.leaders) == 6
     assert said(ranking).startswith("csr/k0, csr/k1, csr/k2 and 3 more show no measurable difference")
     vague = [replace(VAGUE, kernel=f"ell/k{number}") for number in range(5)]
-    assert said(rank([FIRST, *vague])).endswith("; ell/k0, ell/k1, ell/k2 and 2 more may be as fast (ambiguous).")
+    assert said(rank([FIRST, *vague])).endswith("; ell/k0, ell/k1, ell/k2 and 2 more may be as fast (inconclusive).")
 
 
 def test_join() -> None:
@@ -121,7 +121,7 @@ def test_the_order_is_that_of_the_medians() -> None:
 
 
 def test_nothing_is_decided_on_a_busy_machine_whether_others_may_be_as_fast_or_not() -> None:
-    noisy = replace(FIRST, reference_gap=0.3)
+    noisy = replace(FIRST, aa_gap=0.3)
     assert not rank([noisy]).decided
     assert not rank([noisy, VAGUE]).decided
 

@@ -83,7 +83,7 @@ def test_the_batches_are_those_of_the_figures() -> None:
     assert asked("nos3") == [((10, 100, 1000, 10_000), "y = Ax + y")]
     assert asked("Si2") == [((10_000,), "y = Ax + y")]
     for params in passes(BY_NAME["nos3"], "cuda", 11):
-        assert (params.rounds, params.energy_s, params.compose, params.loop_max) == (11, 0.1, ("copies",), 1000)
+        assert (params.rounds, params.energy_s, params.compose, params.loop_max) == (11, 0.1, ("uniform",), 1000)
         assert params.kernels == apart("cuda")
 
 
@@ -125,7 +125,7 @@ def test_each_matrix_of_the_paper_has_a_stand_in_of_its_size() -> None:
         substitute = paper[name].substitute
         assert substitute is not None
         assert (substitute.name, substitute.group) == (f"{name} (stand-in)", "batch paper")
-        matrix = generate(substitute.source["family"], substitute.source["params"])
+        matrix = generate(substitute.source["generator"], substitute.source["params"])
         assert matrix.n_rows == pytest.approx(rows_, rel=0.01), name
         assert matrix.nnz == pytest.approx(nnz, rel=0.06), name
         assert is_similar(name) == is_similar(substitute.name) == (800 <= matrix.n_rows <= 1024), name
@@ -173,9 +173,9 @@ def measurement(
     matrix: str, kernel: str, us: float, batch: int = 1000, cache: Cache = "warm", names: str = "", **fields: Any
 ) -> Measurement:
     """One with a floor of 8 µs, and a rate as of 8000 operations."""
-    compose = "mixed" if names else "copies"
+    compose = "mixed" if names else "uniform"
     case = f"{matrix}|{kernel}|{cache}|batch={batch},compose={compose},operation={fields.pop('operation', 'y=Ax+y')}"
-    fields |= {"median_s": us * 1e-6, "floor_s": 8e-6, "gflops": 8 / us, "problems": batch}
+    fields |= {"median_s": us * 1e-6, "roofline_s": 8e-6, "gflops": 8 / us, "batch_size": batch}
     fields |= {"environment": {"matrices": names} if names else {}}
     return Measurement.of(Case.parse(case), GPU.id, BatchDetails, **fields)
 
@@ -207,7 +207,7 @@ def test_random_matrices_are_held_against_the_floor_and_the_library() -> None:
         measurement("random-1000-5", "csr/smart", 80.0, cache="cold"),
     )
     large = "Random matrices, n of about 1,000, y=Ax+y, warm"
-    heads = ("matrix", "problems", "kernel", "share of floor", BEST, "cusparse/chain, speed-up over it")
+    heads = ("matrix", "batch_size", "kernel", "share of floor", BEST, "cusparse/chain, speed-up over it")
     assert cells(own[large].table, *heads) == [
         ("random-1000-5", "1 000", "csr/smart", "80 %", "20.0 µs (csr_alg2), 2.00 ×", "250 µs, 25.00 ×"),
         ("random-1000-60", "1 000", "sliced/shared", "20 %", "20.0 µs (coo_alg1), 0.50 ×", "–"),
@@ -233,7 +233,7 @@ def test_growing_batches_are_held_against_one_call_after_the_other() -> None:
         measurement("Si2", "csr/scalar", 10.0, batch=1000),
     )
     rivals = [f"{name}, speed-up over it" for name in ("cusparse/chain", "ell/loop", "cusparse/branches")]
-    assert cells(own["Batches of growing size (Figure 3), warm"].table, "problems", "kernel", *rivals) == [
+    assert cells(own["Batches of growing size (Figure 3), warm"].table, "batch_size", "kernel", *rivals) == [
         ("10", "csr/smart", "40.0 µs, 4.00 ×", "–", "20.0 µs, 2.00 ×"),
         ("1 000", "csr/scalar", "90.0 µs, 9.00 ×", "500 µs, 50.00 ×", "–"),
     ]
@@ -345,7 +345,7 @@ def test_from_matrices_to_tables_and_a_recording(
         return open_bench(dataclasses.replace(device, cache_bytes=2**20), fast)
 
     def few(subject: Subject, backend: str, rounds: int) -> Iterator[BatchedParams]:
-        yield BatchedParams(("csr/scalar", "scipy/loop"), (3,), ("copies",), rounds=rounds, energy_s=0.0)
+        yield BatchedParams(("csr/scalar", "scipy/loop"), (3,), ("uniform",), rounds=rounds, energy_s=0.0)
 
     monkeypatch.setattr(command, "open_bench", small)
     monkeypatch.setattr(command, "RECORDED", tmp_path / "recorded")
@@ -366,14 +366,14 @@ def test_from_matrices_to_tables_and_a_recording(
     assert "| random-9 | 3 | csr/scalar |" in out
     parsed = recordings.parse(json.loads((tmp_path / "batched.json").read_text(encoding="utf-8")))
     assert {m.state for m in parsed.measurements} == {"ok"}
-    alone = [m for m in parsed.measurements if "compose=copies" in m.case]
-    assert {(m.matrix_id, m.kernel, m.details.problems) for m in alone} == {
+    alone = [m for m in parsed.measurements if "compose=uniform" in m.case]
+    assert {(m.matrix_id, m.kernel, m.details.batch_size) for m in alone} == {
         (name, kernel, 3)
         for name in ("random-9", "nos3", "west0989 (stand-in)", "Si2")
         for kernel in ("csr/scalar", "scipy/loop")
     }
     mixed = [m for m in parsed.measurements if "compose=mixed" in m.case]
-    assert {(m.matrix_id, m.details.problems, m.environment["matrices"]) for m in mixed} == {
+    assert {(m.matrix_id, m.details.batch_size, m.environment["matrices"]) for m in mixed} == {
         *(("Si2", size, "Si2, nos3, west0989 (stand-in)") for size in (2, 5)),
         *(("nos3", size, "nos3, west0989 (stand-in)") for size in (2, 5)),
     }

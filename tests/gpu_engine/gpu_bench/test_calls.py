@@ -17,8 +17,8 @@ from gpu_engine.generators import generate
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench import call_records, calls, calls_tables, solves
 from gpu_engine.gpu_bench.call_records import CallsRecording, CallTimes, SolveTimes
-from gpu_engine.gpu_bench.documents import with_tables
 from gpu_engine.gpu_bench.markdown import Section
+from gpu_engine.gpu_bench.recorded_tables import recorded_tables, reports
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.recordings.files import generated
@@ -145,11 +145,11 @@ def test_a_library_multiplies(call: library_calls.LibraryCall) -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "params"), [("stencil", {"points": 5, "nx": 7, "ny": 6}), ("web", {"n": 60, "max_length": 20})]
+    ("generator", "params"), [("stencil", {"points": 5, "nx": 7, "ny": 6}), ("web", {"n": 60, "max_length": 20})]
 )
 @pytest.mark.parametrize("group", ["definite", "unsymmetric"])
-def test_systems_are_what_their_solvers_want(family: str, params: dict[str, Any], group: str) -> None:
-    found = solves.system(generate(family, params), group).to_scipy().toarray()
+def test_systems_are_what_their_solvers_want(generator: str, params: dict[str, Any], group: str) -> None:
+    found = solves.system(generate(generator, params), group).to_scipy().toarray()
     diagonal, others = np.diag(found), found - np.diag(np.diag(found))
     assert (others <= 0).all()
     excess = diagonal / np.abs(others).sum(axis=1, where=others != 0, initial=0.0).clip(min=1e-300) - 1
@@ -294,10 +294,12 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
         call_records.read(path)
 
 
-def test_tables_of_calls_stand_in_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpu_engine.gpu_bench.documents.RECORDED", tmp_path)
+def test_tables_of_calls_are_printed_by_name(tmp_path: Path) -> None:
     call_records.write(tmp_path / "h200" / "calls.json", RECORDING)
-    marked = "<!-- tables: h200/calls absent -->\n<!-- end -->"
-    assert "| torch | 2 | PyTorch is not installed here |" in with_tables(marked)
-    with pytest.raises(InputError, match="no tables winners of h200/calls"):
-        with_tables(marked.replace("absent", "winners"))
+    recordings = recorded_tables(tmp_path)
+    ((name, text),) = reports(["h200/calls/absent"], recordings)
+    assert name == "h200/calls"
+    assert "| torch | 2 | PyTorch is not installed here |" in text
+    assert text.count("\n## ") == 1
+    with pytest.raises(InputError, match="no tables 'h200/calls/winners'"):
+        reports(["h200/calls/winners"], recordings)

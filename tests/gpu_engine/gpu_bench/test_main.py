@@ -55,8 +55,8 @@ def bench(tmp_path: Path, collection: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """The command with two kernels on a CPU with a small cache, writing its recording under tmp_path."""
 
     def two_kernels(subject: Subject, backend: str, rounds: int) -> Iterator[FormatsParams]:
-        for order in ("given", *subject.orders):
-            yield FormatsParams(("csr/vector", "packed/tile"), rounds=rounds, energy_s=0.0, order=order)  # type: ignore[arg-type]
+        for order in ("none", *subject.orders):
+            yield FormatsParams(("csr/vector", "packed/tile"), rounds=rounds, energy_s=0.0, reorder=order)  # type: ignore[arg-type]
 
     def small(device: DeviceInfo) -> AbstractContextManager[Bench]:
         return open_bench(dataclasses.replace(device, cache_bytes=2**20), PROFILE)
@@ -123,7 +123,7 @@ def test_what_is_measured_on_a_subject() -> None:
     by_name = {subject.name: subject for subject in SUBJECTS}
     given, degree, rcm = passes(by_name["rmat20"], "cuda", 11)
     assert chosen_kernels(given, "cuda")[: len(kernel_names("cuda"))] == kernel_names("cuda")
-    assert (given.order, degree.order, rcm.order) == ("given", "degree", "rcm")
+    assert (given.reorder, degree.reorder, rcm.reorder) == ("none", "degree", "rcm")
     (ones,) = passes(by_name["rmat20, ones"], "cuda", 11)
     few = {"packed/tile", "sellp-packed/t1", "sellp-packed/t2", *formats.FAST}
     assert {kernel for kernel in ones.kernels if not kernel.startswith("cusparse/")} == few
@@ -155,7 +155,7 @@ def test_a_matrix_of_the_pellr_paper_without_a_file_has_a_stand_in_of_its_size()
     substitutes = [subject.substitute for subject in paper]
     assert all(substitute and substitute.name.endswith(" (stand-in)") for substitute in substitutes)
     (lnsp,) = (each for each in substitutes if each and each.name.startswith("lnsp3937"))
-    known = features(generate(lnsp.source["family"], lnsp.source["params"], 10**6))
+    known = features(generate(lnsp.source["generator"], lnsp.source["params"], 10**6))
     assert (known["n_rows"], known["max"]) == (3937, 11)
     assert [known["nnz"], known["sigma"]] == pytest.approx([25_407, 3.06], rel=0.1)
     assert by_name["bcsstk25"].substitute is None

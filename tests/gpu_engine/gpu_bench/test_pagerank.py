@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpu_engine.generators import generator
+from gpu_engine.generators import find_generator
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench.markdown import Section
 from gpu_engine.gpu_bench.pagerank import FEW, passes
@@ -28,7 +28,7 @@ from web.figures.pagerank.paper import PAPER
 GPU = DeviceInfo("cuda:0", "cuda", "A GPU", 1, 1)
 GRID = Subject("grid", "graph", generated("stencil", {"points": 5, "nx": 6, "ny": 5}))
 WEB = Subject("pages", "graph", generated("web", {"n": 60, "mean": 3.0, "max_length": 20}))
-AXES = "first=1,near=16,stall=0.98,at_end="
+AXES = "start_segments=1,raise_at=16,stall_ratio=0.98,final_storage="
 
 SHORT = ("short-cpms2", "short-cpms4")
 
@@ -36,32 +36,37 @@ SHORT = ("short-cpms2", "short-cpms4")
 def test_what_is_measured_on_a_gpu() -> None:
     usual, second, others = passes(GRID, "cuda", 11)
     stored = ("fp64", "cpms2", "cpms4")
-    free = ("free", "free-cpms2", "free-cpms4")
+    free = ("pattern", "pattern-cpms2", "pattern-cpms4")
     unfused = tuple(f"unfused-{precision}" for precision in stored)
     assert usual.kernels == (
         *(f"csr/thread+{precision}" for precision in (*stored, *free, *unfused)),
         *(f"ell/thread+{precision}" for precision in (*stored, *unfused)),
         *(f"sellp/thread+{precision}" for precision in (*stored, *free)),
         *(f"split/tile+{precision}" for precision in (*stored, *free)),
-        *(f"{layout}+refined{bits}" for layout in ("sellp/thread", "split/tile") for bits in (32, 64)),
+        *(f"{layout}+ir{bits}" for layout in ("sellp/thread", "split/tile") for bits in (32, 64)),
         *(f"csr/vector+{precision}" for precision in stored),
         *(f"{layout}+{p}" for layout in ("csr/thread", "ell/thread", "sellp/thread", "split/tile") for p in SHORT),
-        *(f"{layout}+free-short-cpms2" for layout in ("sellp/thread", "split/tile")),
+        *(f"{layout}+pattern-short-cpms2" for layout in ("sellp/thread", "split/tile")),
         *(f"{layout}+unfused-{p}" for layout in ("csr/thread", "ell/thread") for p in SHORT),
         "cugraph",
     )
-    assert (usual.first, usual.near, usual.at_end) == ((1,), (16.0,), ("fp64", "segments"))
-    assert (second.kernels, second.first, second.near) == (("split/tile+cpms4",), (2,), (16.0,))
-    assert (others.kernels, others.first) == (("split/tile+cpms2", "split/tile+cpms4"), (1,))
-    assert others.near == (1.0, 256.0)
-    assert second.at_end == others.at_end == ("segments",)
+    assert (usual.start_segments, usual.raise_at, usual.final_storage) == ((1,), (16.0,), ("fp64", "segments"))
+    assert (second.kernels, second.start_segments, second.raise_at) == (("split/tile+cpms4",), (2,), (16.0,))
+    assert (others.kernels, others.start_segments) == (("split/tile+cpms2", "split/tile+cpms4"), (1,))
+    assert others.raise_at == (1.0, 256.0)
+    assert second.final_storage == others.final_storage == ("segments",)
     assert [(p.rounds, p.energy_s) for p in (usual, second, others)] == [(11, 0.3), (11, 0.0), (11, 0.0)]
 
 
 def test_the_papers_graphs_are_measured_as_the_paper_did() -> None:
     subject = next(s for s in GRAPH_SUBJECTS if s.group == "paper graph")
     (params,) = passes(subject, "cuda", 9)
-    assert (params.part, params.at_end, params.first, params.near) == ("lower", ("fp64",), (1,), (16.0,))
+    assert (params.triangle, params.final_storage, params.start_segments, params.raise_at) == (
+        "lower",
+        ("fp64",),
+        (1,),
+        (16.0,),
+    )
     assert params.energy_s == 0.3
     stored = ("fp64", "cpms2", "cpms4")
     assert params.kernels == tuple(
@@ -78,10 +83,10 @@ def test_each_graph_of_table_one_has_a_stand_in_of_its_size() -> None:
         subject = graphs[row.name]
         assert subject.substitute is not None
         source = subject.substitute.source
-        params = parse_params(generator(source["family"]).Params, source["params"])
-        links = generator(source["family"]).estimate_nnz(params)
+        params = parse_params(find_generator(source["generator"]).Params, source["params"])
+        links = find_generator(source["generator"]).estimate_nnz(params)
         # Of what is symmetric the paper counts the lower triangle; a stencil has a diagonal too.
-        whole = {"web": row.nnz, "stencil": 2 * row.nnz + row.n}.get(source["family"], 2 * row.nnz)
+        whole = {"web": row.nnz, "stencil": 2 * row.nnz + row.n}.get(source["generator"], 2 * row.nnz)
         assert links == pytest.approx(whole, rel=0.1)
         assert subject.substitute.name == f"{row.name} (stand-in)"
         assert subject.substitute.substitute is None
@@ -90,25 +95,25 @@ def test_each_graph_of_table_one_has_a_stand_in_of_its_size() -> None:
 def test_one_thread_a_page_runs_in_two_precisions_where_pages_are_popular() -> None:
     usual, *_ = passes(WEB, "cuda", 9)
     everywhere, *_ = passes(GRID, "cuda", 9)
-    left_out = ("cpms4", "free", "free-cpms2", "free-cpms4")
+    left_out = ("cpms4", "pattern", "pattern-cpms2", "pattern-cpms4")
     unfused = ("unfused-fp64", "unfused-cpms2", "unfused-cpms4")
     assert set(everywhere.kernels) - set(usual.kernels) == {
         *(f"{layout}/thread+{precision}" for layout in ("csr", "sellp") for precision in left_out),
         *(f"{layout}/thread+{precision}" for layout in ("csr", "ell") for precision in unfused),
-        *("ell/thread+cpms4", "sellp/thread+refined32", "sellp/thread+refined64"),
+        *("ell/thread+cpms4", "sellp/thread+ir32", "sellp/thread+ir64"),
         *(f"{layout}/thread+{p}" for layout in ("csr", "ell", "sellp") for p in SHORT),
         *(f"{layout}/thread+unfused-{p}" for layout in ("csr", "ell") for p in SHORT),
-        "sellp/thread+free-short-cpms2",
+        "sellp/thread+pattern-short-cpms2",
     }
     assert {f"csr/thread+{precision}" for precision in FEW} <= set(usual.kernels)
 
 
 def test_on_a_cpu_values_become_fp64_and_the_thread_kernel_tries_the_schedules() -> None:
     found = list(passes(GRID, "cpu", 9))
-    assert {p.at_end for p in found} == {("fp64",)}
+    assert {p.final_storage for p in found} == {("fp64",)}
     assert [p.kernels for p in found[1:]] == [("csr/thread+cpms4",), ("csr/thread+cpms2", "csr/thread+cpms4")]
     assert found[0].kernels == (
-        *(f"csr/thread+{precision}" for precision in ("fp64", "cpms2", "cpms4", "free")),
+        *(f"csr/thread+{precision}" for precision in ("fp64", "cpms2", "cpms4", "pattern")),
         *(f"ell/thread+{precision}" for precision in ("fp64", "cpms2", "cpms4")),
         *(f"csr/thread+{precision}" for precision in SHORT),
     )
@@ -117,7 +122,7 @@ def test_on_a_cpu_values_become_fp64_and_the_thread_kernel_tries_the_schedules()
 def run(matrix: str, kernel: str, ms: float, axes: str = "", **fields: Any) -> Measurement:
     """A run of 10 iterations with a floor of 2 ms."""
     case = Case.parse(f"{matrix}|{kernel}|warm|{axes}")
-    fields = {"iterations": 10, "floor_s": 2e-3, "residual": 1e-11, "distance": 1e-12, "mass_error": 1e-16} | fields
+    fields = {"iterations": 10, "roofline_s": 2e-3, "residual": 1e-11, "distance": 1e-12, "mass_error": 1e-16} | fields
     return Measurement.of(case, GPU.id, PageRankDetails, median_s=ms * 1e-3, **fields)
 
 
@@ -141,15 +146,15 @@ def found(
 
 
 FP64 = run("grid", "split/tile+fp64", 4.0)
-TWO = run("grid", "split/tile+cpms2", 3.2, AXES + "segments", floor_s=1.6e-3, iterations_by_segments=(4, 6))
-FOUR = run("grid", "split/tile+cpms4", 5.0, AXES + "fp64", floor_s=1e-3, iterations_by_segments=(1, 3, 5, 1))
+TWO = run("grid", "split/tile+cpms2", 3.2, AXES + "segments", roofline_s=1.6e-3, iterations_by_segments=(4, 6))
+FOUR = run("grid", "split/tile+cpms4", 5.0, AXES + "fp64", roofline_s=1e-3, iterations_by_segments=(1, 3, 5, 1))
 
 FASTEST = "Runs to convergence in fp64"
 OVER = ("cugraph with verified ranks, speed-up over it", "cugraph told ε, speed-up over it")
 
 
 def test_every_run_stands_in_the_findings_of_its_graph() -> None:
-    second = run("grid", "split/tile+cpms4", 2.5, "first=2,near=16,stall=0.98,at_end=fp64")
+    second = run("grid", "split/tile+cpms4", 2.5, "start_segments=2,raise_at=16,stall_ratio=0.98,final_storage=fp64")
     second = second.with_(iterations=8, iterations_by_segments=(0, 4, 3, 1))
     own = found(FP64, TWO, FOUR, second)["grid, warm"]
     heads = (
@@ -161,10 +166,10 @@ def test_every_run_stands_in_the_findings_of_its_graph() -> None:
         "residual",
     )
     assert cells(own.table, *heads) == [
-        ("split/tile+cpms4, first 2", "8", "0/4/3/1", "1.60 ×", "1.00 ×", "10⁻¹¹"),
+        ("split/tile+cpms4, start segments 2", "8", "0/4/3/1", "1.60 ×", "1.00 ×", "10⁻¹¹"),
         ("split/tile+cpms2", "10", "4/6", "1.25 ×", "1.25 ×", "10⁻¹¹"),
         ("split/tile+fp64", "10", "–", "1.00 ×", "1.00 ×", "10⁻¹¹"),
-        ("split/tile+cpms4, first 1", "10", "1/3/5/1", "0.80 ×", "2.00 ×", "10⁻¹¹"),
+        ("split/tile+cpms4, start segments 1", "10", "1/3/5/1", "0.80 ×", "2.00 ×", "10⁻¹¹"),
     ]
     assert own.notes
 
@@ -215,7 +220,7 @@ def test_cugraph_without_the_right_ranks_is_not_compared() -> None:
 
 
 def test_of_lower_triangles_no_run_is_held_against_cugraph() -> None:
-    lower = run("grid", "split/tile+fp64", 4.0, "part=lower")
+    lower = run("grid", "split/tile+fp64", 4.0, "triangle=lower")
     assert FASTEST not in found(lower)
 
 
@@ -261,10 +266,10 @@ def test_a_failed_run_is_said_and_changes_the_exit_code(
     class Fails(PagerankStudy):
         def run(self, *arguments: Any) -> Any:
             for record in super().run(*arguments):
-                if isinstance(record, Measurement) and record.kernel == "csr/thread+free":
+                if isinstance(record, Measurement) and record.kernel == "csr/thread+pattern":
                     record = dataclasses.replace(record, state="failed", median_s=None, note="Wrong ranks")
                 yield record
 
     monkeypatch.setattr("gpu_engine.gpu_bench.__main__.study", lambda _: Fails())
     assert bench("--only", "grid") == 1
-    assert "grid|csr/thread+free|warm| failed: Wrong ranks\n" in capsys.readouterr().err
+    assert "grid|csr/thread+pattern|warm| failed: Wrong ranks\n" in capsys.readouterr().err

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpu_engine.findings.scaling.sentences import PAPER_GAINS, VIRTUAL_CAVEAT
-from gpu_engine.generators import generate, generator
+from gpu_engine.generators import find_generator, generate
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench.benchmarks import BENCHMARKS
 from gpu_engine.gpu_bench.matrix_cache import NNZ_MAX
@@ -39,14 +39,19 @@ def test_only_the_graph_has_ranks_and_only_we_merge_on_every_device() -> None:
     assert {kernel for kernel, merge in found if merge == "device"} == {"pCSR/p*-opt", "pCSC/p*-opt", "pCOO/p*-opt"}
     assert {kernel for kernel, merge in found if merge == "gather"} == {"pCSC/p*-opt"}
     assert len(found) == 3 * 3 + 4 + 3
-    rivals = {(s.kernel, s.cut) for params in passes(grid, 9) for s in settings(params, GPU) if s.product != "ours"}
+    rivals = {
+        (s.kernel, s.balance)
+        for params in passes(grid, 9)
+        for s in settings(params, GPU)
+        if s.kernel_library != "sparsight"
+    }
     assert {kernel for kernel, _ in rivals} == {
         *("pCSR/p*-opt", "pCSC/p*-opt", "pCOO/p*-opt"),
         *("pCSR/resident", "pCSR/iterate"),
     }
     assert {params.rounds for params in passes(skewed, 11)} == {11}
     more = [params for params in passes(grid, 9, several_nodes=True) if params not in set(passes(grid, 9))]
-    assert [(params.work, params.placement) for params in more] == [
+    assert [(params.workload, params.placement) for params in more] == [
         (("cold",), ("paper", "none", "one", "interleaved"))
     ]
 
@@ -54,8 +59,8 @@ def test_only_the_graph_has_ranks_and_only_we_merge_on_every_device() -> None:
 @pytest.mark.parametrize("nnz", [20_000, 3_000_000, SHARED_NNZ])
 def test_matrices_have_about_the_nonzeros_asked_for(nnz: int) -> None:
     for subject in (s for s in shared_subjects(nnz) if s.group not in ("shared paper", "shared links")):
-        family = generator(subject.source["family"])
-        expected = family.estimate_nnz(parse_params(family.Params, subject.source["params"]))
+        generator = find_generator(subject.source["generator"])
+        expected = generator.estimate_nnz(parse_params(generator.Params, subject.source["params"]))
         wanted = nnz / {"shared": 1, "shared parts": 1, "shared skewed": 8, "shared ratio": 4}[subject.group]
         assert 2**-0.5 <= expected / wanted <= 2**0.5
         assert expected <= NNZ_MAX
@@ -65,11 +70,11 @@ def test_rows_of_two_lengths_are_cut_both_ways_and_no_other() -> None:
     sweep = [subject for subject in SHARED_SUBJECTS if subject.group == "shared ratio"]
     assert [subject.source["params"]["ratio"] for subject in sweep] == [1, 2, 3, 5, 10]
     gpus = dataclasses.replace(GPU, id="cuda:all", uuid="GPU-1,GPU-2")
-    found = [(s.kernel, s.devices, s.cut) for params in passes(sweep[0], 9) for s in settings(params, gpus)]
+    found = [(s.kernel, s.devices, s.balance) for params in passes(sweep[0], 9) for s in settings(params, gpus)]
     assert found == [
         (kernel, devices, cut)
         for kernel in ("pCSR/p*-opt", "pCSR/resident")
-        for devices, cut in ((1, "entries"), (2, "entries"), (2, "lines"))
+        for devices, cut in ((1, "nonzeros"), (2, "nonzeros"), (2, "rows"))
     ]
 
 
@@ -92,7 +97,7 @@ def test_matrices_of_the_paper_are_collected_or_in_their_kind() -> None:
     for subject, expected in zip(paper, millions, strict=True):
         params = (subject.stand_in or {})["params"]
         assert params["n"] * params["mean"] / 1e6 == pytest.approx(expected, rel=0.04)
-    assert [params.work for params in passes(paper[0], 9)] == [("cold",), ("cold",)]
+    assert [params.workload for params in passes(paper[0], 9)] == [("cold",), ("cold",)]
 
 
 @pytest.mark.parametrize(("name", "exponent"), [("mouse_gene", 1.03), ("com-LiveJournal", 2.40)])
@@ -100,7 +105,7 @@ def test_stand_ins_have_power_laws_of_rows_and_of_columns(name: str, exponent: f
     subject = next(subject for subject in shared_subjects(SHARED_NNZ // 100) if subject.name == name)
     source = subject.stand_in
     assert source is not None
-    matrix = generate(source["family"], source["params"] | {"n": max(source["params"]["n"], 6000)})
+    matrix = generate(source["generator"], source["params"] | {"n": max(source["params"]["n"], 6000)})
     found = features(matrix)
     assert found["power_law_exponent"] == pytest.approx(exponent, rel=0.15)
     assert found["power_law_exponent_cols"] == pytest.approx(exponent, rel=0.15)
@@ -109,7 +114,7 @@ def test_stand_ins_have_power_laws_of_rows_and_of_columns(name: str, exponent: f
 def test_parts_that_devices_make_never_start_on_the_host() -> None:
     found = [subject for subject in SHARED_SUBJECTS if subject.is_in_parts]
     assert [subject.name for subject in found] == ["space-27, parts", "power-law, parts"]
-    assert all(generator(subject.source["family"]).by_rows for subject in found)
+    assert all(find_generator(subject.source["generator"]).by_rows for subject in found)
     asked = [{s.workload for params in passes(m, 9, True) for s in settings(params, GPU)} for m in found]
     assert asked == [{"resident", "iterate"}] * 2
 
@@ -120,7 +125,7 @@ def test_graphs_of_few_links_have_ranks_alone_and_near_ones_stay_near() -> None:
     assert asked == [{"pagerank"}] * 2
     reach = []
     for subject in (near, anywhere):
-        matrix = generate(subject.source["family"], subject.source["params"])
+        matrix = generate(subject.source["generator"], subject.source["params"])
         assert matrix.n_rows == pytest.approx(2**25 / 500, abs=1)
         assert matrix.nnz / matrix.n_rows == pytest.approx(1.5, rel=0.05)
         reach.append(features(matrix)["bandwidth"])
@@ -129,7 +134,7 @@ def test_graphs_of_few_links_have_ranks_alone_and_near_ones_stay_near() -> None:
 
 def test_equal_rows_of_the_skewed_matrix_have_unequal_nonzeros() -> None:
     skewed = shared_subjects(100_000)[2]
-    matrix = generate(skewed.source["family"], skewed.source["params"])
+    matrix = generate(skewed.source["generator"], skewed.source["params"])
     upper = int(matrix.indptr[matrix.n_rows // 2])
     assert upper > 2 * (matrix.nnz - upper)
 
@@ -140,7 +145,12 @@ def test_from_matrices_to_tables(
     def few(subject: Subject, rounds: int, several_nodes: bool) -> Iterator[ScalingParams]:
         work: WorkloadName = "resident" if subject.is_in_parts else "cold"
         yield ScalingParams(
-            devices=(1, 2), partitionings=("pCSR",), strategies=("p*",), work=(work,), cut=("entries",), rounds=rounds
+            devices=(1, 2),
+            partitionings=("pCSR",),
+            strategies=("p*",),
+            workload=(work,),
+            balance=("nonzeros",),
+            rounds=rounds,
         )
 
     def small(device: DeviceInfo) -> AbstractContextManager[Bench]:

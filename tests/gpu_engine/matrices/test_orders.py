@@ -71,14 +71,14 @@ def test_a_rectangle_has_no_order() -> None:
 
 
 def test_the_study_offers_every_order() -> None:
-    assert get_args(get_type_hints(FormatsParams)["order"]) == ORDER_NAMES
+    assert get_args(get_type_hints(FormatsParams)["reorder"]) == ORDER_NAMES
 
 
 @pytest.mark.parametrize("order", ORDER_NAMES)
 def test_records_name_the_order(order: str) -> None:
     kernels = ["csr/scalar", "coo/segmented"]
     params = parse_params(
-        FormatsParams, {"kernels": kernels, "order": order, "rounds": 9, "caches": ["warm"], "reference": "csr/scalar"}
+        FormatsParams, {"kernels": kernels, "reorder": order, "rounds": 9, "caches": ["warm"], "control": "csr/scalar"}
     )
     matrix = generate("delaunay", {"n": 800})
     device, study = find_device("cpu"), FormatsStudy()
@@ -90,4 +90,4 @@ def test_records_name_the_order(order: str) -> None:
         (case.key, case.kernel, case.format, "ok") for case in cases
     ]
     for record in records:
-        assert (record.details.order_s is None) == (record.details.permute_s is None) == (order == "given")
+        assert (record.details.reorder_s is None) == (record.details.permute_s is None) == (order == "none")

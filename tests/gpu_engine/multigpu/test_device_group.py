@@ -43,21 +43,21 @@ def test_the_gpus_of_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append((count, kind))
         yield GPUS[:count]
 
-    ours = SimpleNamespace(cuda_devices=cuda_devices, CudaDevice="ours")
+    ours = SimpleNamespace(cuda_devices=cuda_devices, CudaDevice="sparsight")
     monkeypatch.setitem(sys.modules, "gpu_engine.multigpu.cuda_device", ours)
     others = SimpleNamespace(CusparseDevice="cuSPARSE's")
     monkeypatch.setitem(sys.modules, "gpu_engine.multigpu.cusparse_device", others)
     with open_devices(BOTH, 2) as devices:
         assert devices == GPUS
-    with open_devices(BOTH, 1, product="cusparse") as devices:
+    with open_devices(BOTH, 1, kernel_library="cusparse") as devices:
         assert devices == GPUS[:1]
     with pytest.raises(ParameterError, match=r"3 devices .* there are 2 GPUs"), open_devices(BOTH, 3):
         pass
-    assert asked == [(2, "ours"), (1, "cuSPARSE's")]
+    assert asked == [(2, "sparsight"), (1, "cuSPARSE's")]
 
 
 def test_cusparse_does_not_multiply_on_a_cpu() -> None:
-    with pytest.raises(ParameterError, match="on a GPU alone"), open_devices(CPU, 2, product="cusparse"):
+    with pytest.raises(ParameterError, match="on a GPU alone"), open_devices(CPU, 2, kernel_library="cusparse"):
         pass
 
 

@@ -116,7 +116,7 @@ def test_many_orders_of_the_streams(seed: int, overlap: bool) -> None:
     order = Order(seed)
     stored = find_partitioning("pCSR").store(matrix)
     devices = [order.device(f"virtual:{i}") for i in range(4)]
-    exchange: ExchangeName = "image" if seed % 2 else "all-gather"
+    exchange: ExchangeName = "halo" if seed % 2 else "all-gather"
     resident = ResidentMatrix(stored, cut_by_entries(stored, (4,)), devices, exchange, overlap)
     x, found = np.arange(1.0, 6.0), np.empty(5)
     resident.load(x)
@@ -191,7 +191,7 @@ def test_a_device_has_what_it_owns_and_what_its_part_reads() -> None:
     """Row 2 began in the first part, whose share of it has room of its own; the third owns nothing."""
     cut = spans((0, 3, False), (2, 5, True), (5, 5, False), (5, 8, False))
     read = [[0, 4, 5], [2], [0, 1, 2, 3], [5, 7]]
-    halos = [halo_of(cut, i, reading(columns), 8, "image") for i, columns in enumerate(read)]
+    halos = [halo_of(cut, i, reading(columns), 8, "halo") for i, columns in enumerate(read)]
     assert halos == [
         Halo(5, slice(0, 3), slice(0, 3), {1: (Piece(4, 5), 3), 3: (Piece(5, 6), 4)}),
         Halo(4, slice(2, 4), slice(1, 4), {0: (Piece(2, 3), 0)}),
@@ -209,7 +209,7 @@ def test_a_device_has_what_it_owns_and_what_its_part_reads() -> None:
 
 def test_pieces_lie_as_in_the_whole_but_for_whole_groups() -> None:
     cut = spans((0, 40, False), (40, 75, False), (75, 200, False))
-    halo = halo_of(cut, 1, reading([7, 8, 9, *range(130, 134)]), 200, "image", align=32)
+    halo = halo_of(cut, 1, reading([7, 8, 9, *range(130, 134)]), 200, "halo", align=32)
     assert halo.pieces == {0: (Piece(7, 10), 7), 2: (Piece(130, 134), 66 + 32)}
     assert (halo.own, halo.size) == (slice(40, 75), 102)
     assert halo_of(cut, 1, reading([41]), 200, "all-gather").size == 200
@@ -222,7 +222,7 @@ def test_less_than_four_fifths_of_a_range_is_a_list(columns: list[int], fetched:
     """The source owns 10 elements, from its second place on; the target begins with what it fetches."""
     cut = spans((0, 10, False), (10, 12, False))
     part = reading([10, *columns])
-    halo = halo_of(cut, 1, part, 12, "image")
+    halo = halo_of(cut, 1, part, 12, "halo")
     assert halo.size == fetched + 2
     places = places_of(halo, cut[1].own, 12)
     assert (places[10:].tolist(), (places[columns] >= 0).all()) == ([fetched, fetched + 1], True)
@@ -274,8 +274,8 @@ def test_bytes_of_a_tridiagonal_matrix(exchange: ExchangeName) -> None:
     stored = find_partitioning("pCSR").store(matrix)
     with logging_devices(3) as devices:
         resident = ResidentMatrix(stored, cut_by_lines(stored, 3), devices, exchange)
-        assert resident.exchanged_bytes == 8 * {"all-gather": 3 * 8, "image": 4}[exchange]
-        if exchange == "image":
+        assert resident.exchanged_bytes == 8 * {"all-gather": 3 * 8, "halo": 4}[exchange]
+        if exchange == "halo":
             assert {(t.source, t.target) for t in resident.transfers} == {(0, 1), (1, 0), (1, 2), (2, 1)}
 
 
@@ -283,7 +283,7 @@ def test_each_share_of_a_cut_row_is_one_element_more() -> None:
     """Four parts of a matrix with all its entries in row 1: the first owns that row, three send their shares to it."""
     stored = find_partitioning("pCSR").store(dense([[0] * 8, [1] * 8, *[[0] * 8] * 6]))
     with logging_devices(4) as devices:
-        resident = ResidentMatrix(stored, cut_by_entries(stored, (4,)), devices, "image")
+        resident = ResidentMatrix(stored, cut_by_entries(stored, (4,)), devices, "halo")
         # The first owns rows 0 and 1, the last all others: 2 + 2 elements of x for the middle, 2 of those that the
         # last reads are its own.
         assert resident.exchanged_bytes == 8 * (2 + 2 + 0 + 3)
@@ -319,7 +319,7 @@ def test_the_parts_of_an_iteration_by_themselves(seed: int, overlap: bool) -> No
     matrix, order = ORDERED[seed % 3], Order(seed)
     stored = find_partitioning("pCSR").store(matrix)
     devices = [order.device(f"virtual:{i}") for i in range(4)]
-    resident = ResidentMatrix(stored, cut_by_entries(stored, (4,)), devices, "image", overlap)
+    resident = ResidentMatrix(stored, cut_by_entries(stored, (4,)), devices, "halo", overlap)
     x, found, draw = np.arange(1.0, 6.0), np.empty(5), np.random.default_rng(seed)
     resident.load(x)
     before, exchanges = order.fetched_bytes, 0

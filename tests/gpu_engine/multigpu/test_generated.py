@@ -28,7 +28,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("stratified", {"n": 150, "mean": 7.0, "max_length": 90, "exponent": 1.7}),
     ("stratified", {"n": 60, "mean": 0.2, "max_length": 30}),
 ]
-calls = pytest.mark.parametrize(("family", "params"), CALLS)
+calls = pytest.mark.parametrize(("generator", "params"), CALLS)
 
 
 @pytest.fixture(autouse=True)
@@ -38,9 +38,9 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @calls
 @pytest.mark.parametrize("parts", [1, 2, 7])
-def test_parts_joined_are_the_whole(family: str, params: dict[str, Any], parts: int) -> None:
+def test_parts_joined_are_the_whole(generator: str, params: dict[str, Any], parts: int) -> None:
     """A border may cut a row, of which each part has a piece."""
-    matrix, whole = GeneratedMatrix.of(family, params), generate(family, params)
+    matrix, whole = GeneratedMatrix.of(generator, params), generate(generator, params)
     stored = find_partitioning("pCSR").store(whole)
     assert (matrix.nnz, matrix.compulsory_bytes) == (whole.nnz, whole.compulsory_bytes)
     with logging_devices(parts) as devices:
@@ -54,8 +54,8 @@ def test_parts_joined_are_the_whole(family: str, params: dict[str, Any], parts: 
 
 
 @calls
-def test_products_are_expected_as_of_the_whole(family: str, params: dict[str, Any]) -> None:
-    matrix, whole = GeneratedMatrix.of(family, params), generate(family, params)
+def test_products_are_expected_as_of_the_whole(generator: str, params: dict[str, Any]) -> None:
+    matrix, whole = GeneratedMatrix.of(generator, params), generate(generator, params)
     found, expected = matrix.data(["resident"]), WorkloadData(whole)
     for name in ("reference", "iterated_reference"):
         for field in dataclasses.fields(expected.reference):
@@ -66,12 +66,12 @@ def test_products_are_expected_as_of_the_whole(family: str, params: dict[str, An
 
 @calls
 @pytest.mark.parametrize("overlap", [False, True])
-def test_iterations_are_those_of_the_whole(family: str, params: dict[str, Any], overlap: bool) -> None:
-    whole, bits = find_partitioning("pCSR").store(generate(family, params)), []
+def test_iterations_are_those_of_the_whole(generator: str, params: dict[str, Any], overlap: bool) -> None:
+    whole, bits = find_partitioning("pCSR").store(generate(generator, params)), []
     x = np.random.default_rng(1).uniform(-1.0, 1.0, whole.n_rows)
     with logging_devices(3) as devices:
-        for stored in (whole, GeneratedMatrix.of(family, params)):
-            resident = ResidentMatrix(stored, cut_by_entries(stored, (3,)), devices, "image", overlap)
+        for stored in (whole, GeneratedMatrix.of(generator, params)):
+            resident = ResidentMatrix(stored, cut_by_entries(stored, (3,)), devices, "halo", overlap)
             resident.load(x)
             resident.advance(BATCH + 1)
             y = np.full(x.size, np.nan)
@@ -82,19 +82,19 @@ def test_iterations_are_those_of_the_whole(family: str, params: dict[str, Any], 
 
 def test_records_say_the_same_as_of_the_whole() -> None:
     settings = [
-        *(Setting("resident", "pCSR", "resident", 2, cut=cut) for cut in ("entries", "lines")),
+        *(Setting("resident", "pCSR", "resident", 2, balance=balance) for balance in ("nonzeros", "rows")),
         *(Setting("iterate", "pCSR", "iterate", count, overlap=True) for count in (1, 3)),
     ]
-    family, params = CALLS[0]
+    generator, params = CALLS[0]
     found = []
     with open_bench(dataclasses.replace(find_device("cpu"), cache_bytes=2**20), FAST) as bench:
-        for matrix in (generate(family, params), GeneratedMatrix.of(family, params)):
+        for matrix in (generate(generator, params), GeneratedMatrix.of(generator, params)):
             cases = [Case("m", setting.kernel, "warm", setting.axes) for setting in settings]
             plan = ScalingPlan({case.key: s for case, s in zip(cases, settings, strict=True)}, 9, 1)
             records = SampleRun(ScalingExperiment(plan, cases, matrix, bench)).records()
             found.append([record for record in records if isinstance(record, Measurement)])
     said = [
-        [(m.case, m.state, m.max_error, m.floor_s, m.details.entries_by_device, m.stored_bytes) for m in measured]
+        [(m.case, m.state, m.max_error, m.roofline_s, m.details.entries_by_device, m.stored_bytes) for m in measured]
         for measured in found
     ]
     assert said[0] == said[1]

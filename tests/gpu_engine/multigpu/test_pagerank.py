@@ -36,7 +36,7 @@ GRAPHS: dict[str, Callable[[], CsrMatrix]] = {
 
 
 def schedule_of(segments: int, first: int = 1) -> Schedule:
-    return parse_params(Schedule, {"segments": segments, "first": first}) if segments else PLAIN
+    return parse_params(Schedule, {"segments": segments, "start_segments": first}) if segments else PLAIN
 
 
 def check_against_one_device(
@@ -121,7 +121,7 @@ def test_a_step_reads_and_writes_the_first_segments_and_no_more(segments: int, r
     for each in (single, ranks):
         each.reset(read)
         each.pull(read, write)
-        each.settle()
+        each.norm()
     np.testing.assert_array_equal(ranks.ranks(), single.ranks())
     assert ranks.gamma() == pytest.approx(single.gamma(), rel=1e-12)
     for each in (single, ranks):
@@ -132,7 +132,7 @@ def test_a_step_reads_and_writes_the_first_segments_and_no_more(segments: int, r
     assert ranks.ranks().sum() == pytest.approx(1.0, abs=2 * unit)
 
 
-@pytest.mark.parametrize("exchange", ["all-gather", "image"])
+@pytest.mark.parametrize("exchange", ["all-gather", "halo"])
 @precisions
 def test_what_crosses_is_what_the_precision_reads(segments: int, exchange: Any) -> None:
     """A stencil of 37 × 31 on three devices: its links reach one line and one page away."""
@@ -141,14 +141,14 @@ def test_what_crosses_is_what_the_precision_reads(segments: int, exchange: Any) 
     order = Order(1)
     devices = [order.device(f"virtual:{i}") for i in range(3)]
     ranks = DistributedRanks(graph, params, devices, segments, exchange)
-    elements = {"all-gather": 2 * graph.n, "image": 4 * 38}[exchange]
+    elements = {"all-gather": 2 * graph.n, "halo": 4 * 38}[exchange]
     ranks.reset(1)
     for read in range(1, segments + 1) if segments else (1,):
         before = order.fetched_bytes
         if read == segments:
             ranks.convert()
         ranks.pull(read, read)
-        ranks.settle()
+        ranks.norm()
         expected = elements * 8 * read // segments if segments else elements * 8
         assert order.fetched_bytes - before == ranks.exchanged_bytes(read) == expected
 

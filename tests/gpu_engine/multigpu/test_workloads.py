@@ -235,7 +235,7 @@ def test_the_phases_of_an_iteration_are_its_product_and_its_exchange(devices: tu
 def test_bytes_that_cross_in_an_iteration(devices: tuple[LoggingDevice, ...]) -> None:
     """Nine rows of a band of one, rows 0–2 | 3–5 | rest of 5, 6–8: the first wants 3, the next 2, the last 5."""
     band = generate("stencil", {"points": 5, "nx": 9, "ny": 1})
-    for exchange, elements in (("image", 3), ("all-gather", 2 * 9)):
+    for exchange, elements in (("halo", 3), ("all-gather", 2 * 9)):
         work = made(setting("iterate", exchange=exchange), band, devices)
         assert work.fields()["exchanged_bytes"] == 8 * (elements + 1)
 
@@ -304,23 +304,27 @@ def test_ranks_that_do_not_settle_are_said_to(
 
 def test_lines_override_what_a_strategy_cuts(plain_devices: tuple[VirtualDevice, ...]) -> None:
     parts = {}
-    for cut in ("entries", "lines"):
-        work = made(setting("cold", "p*-opt", 3, merge="host", cut=cut), CUT, plain_devices)
+    for cut in ("nonzeros", "rows"):
+        work = made(setting("cold", "p*-opt", 3, merge="host", balance=cut), CUT, plain_devices)
         work.check()
         parts[cut] = work.fields()["entries_by_device"]
-    assert parts == {"entries": (2, 3, 3), "lines": (4, 0, 4)}
+    assert parts == {"nonzeros": (2, 3, 3), "rows": (4, 0, 4)}
 
 
 def test_axes_say_what_applies() -> None:
-    assert dict(setting("cold", "p*", 2, merge="device").axes) == {"devices": "2", "work": "cold", "merge": "device"}
-    assert dict(setting("cold", "p*", 2, merge="host", cut="lines").axes)["cut"] == "lines"
-    resident = {"devices": "4", "work": "resident", "cut": "lines", "product": "cusparse"}
-    assert dict(setting("resident", devices=4, cut="lines", product="cusparse").axes) == resident
-    iterated = {"devices": "3", "work": "iterate", "exchange": "image", "overlap": "on"}
+    assert dict(setting("cold", "p*", 2, merge="device").axes) == {
+        "devices": "2",
+        "workload": "cold",
+        "merge": "device",
+    }
+    assert dict(setting("cold", "p*", 2, merge="host", balance="rows").axes)["balance"] == "rows"
+    resident = {"devices": "4", "workload": "resident", "balance": "rows", "kernel_library": "cusparse"}
+    assert dict(setting("resident", devices=4, balance="rows", kernel_library="cusparse").axes) == resident
+    iterated = {"devices": "3", "workload": "iterate", "exchange": "halo", "overlap": "on"}
     assert dict(setting("iterate", overlap=True).axes) == iterated
     assert dict(setting("iterate", exchange="all-gather").axes)["overlap"] == "off"
     ranks = setting("pagerank", "pagerank+cpms2", exchange="all-gather")
-    assert dict(ranks.axes) == {"devices": "3", "work": "pagerank", "exchange": "all-gather", "overlap": "off"}
+    assert dict(ranks.axes) == {"devices": "3", "workload": "pagerank", "exchange": "all-gather", "overlap": "off"}
 
 
 def test_a_mapped_matrix_is_read_before_anything_is_timed(tmp_path: Any) -> None:

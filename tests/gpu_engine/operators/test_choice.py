@@ -20,7 +20,7 @@ from gpu_engine.generators import generate
 from gpu_engine.matrices.features import features, product_features
 from gpu_engine.operators import build, choice, kept, operator, trial
 from gpu_engine.operators.matrices import adopt
-from gpu_engine.operators.second_layout import SecondLayout
+from gpu_engine.operators.transposed_copy import TransposedCopy
 from gpu_engine.operators.vectors import HostVectors
 from gpu_engine.records import DeviceInfo
 from tests.battery import BATTERY, with_row_lengths
@@ -166,7 +166,7 @@ def test_a_kernel_by_name_is_that_one() -> None:
         ({"kernel": "csr/none"}, "There is no kernel 'csr/none'"),
         ({"kernel": "split/tile", "like": {}}, "give one of them"),
         ({"choose": "guess"}, "choose is 'guess'; auto, predict, measure"),
-        ({"choose": "measure", "budget_s": 0.0}, "budget_s is 0.0"),
+        ({"choose": "measure", "time_limit_s": 0.0}, "time_limit_s is 0.0"),
     ],
 )
 def test_what_is_no_choice_is_refused(options: dict[str, Any], said: str) -> None:
@@ -268,7 +268,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def measured(matrix: Any = MATRIX) -> Any:
-    return operator(matrix, "measure", budget_s=1e-3)
+    return operator(matrix, "measure", time_limit_s=1e-3)
 
 
 def test_a_trial_is_not_tried_again(home: Path, opened: list[str]) -> None:
@@ -352,29 +352,29 @@ def test_a_second_layout_says_what_it_costs_and_when_it_pays(monkeypatch: pytest
 
 
 def test_it_pays_once_it_has_saved_what_it_took() -> None:
-    second = SecondLayout(12_000_000, 0.1, 2e-3, 5e-3)
+    second = TransposedCopy(12_000_000, 0.1, 2e-3, 5e-3)
     assert second.pays_from == 34
     said = "12.0 MB more, made in 100 ms; pays from 34 products on, which without it take 2.50 × the time"
     assert str(second).replace("\u202f", " ") == said
 
 
 def test_it_never_pays_where_products_without_it_are_as_fast() -> None:
-    second = SecondLayout(12, 0.1, 2e-3, 2e-3)
+    second = TransposedCopy(12, 0.1, 2e-3, 2e-3)
     assert second.pays_from is None
     assert "does not pay" in str(second)
-    unknown = SecondLayout(12, 0.1, None, None)
+    unknown = TransposedCopy(12, 0.1, None, None)
     assert unknown.pays_from is None
     assert "choose='measure' says" in str(unknown)
 
 
 def test_without_a_second_layout_the_arrays_of_the_matrix_serve_both() -> None:
     matrix = MATRIX.to_scipy()
-    op = operator(matrix, second_layout=False)
+    op = operator(matrix, transposed_copy=False)
     assert (op.kernel, op.T.kernel, op.T.second) == ("csr/smart", "csc/atomic", None)
     layout = op.T._built.layout
     assert np.shares_memory(layout.values, matrix.data)
     assert np.shares_memory(layout.rows, matrix.indices)
-    by_columns = operator(matrix.tocsc(), second_layout=False)
+    by_columns = operator(matrix.tocsc(), transposed_copy=False)
     assert (by_columns.kernel, by_columns.T.kernel) == ("csc/atomic", "csr/smart")
 
 

@@ -37,7 +37,7 @@ SIDES: dict[str, Callable[[Any], Any]] = {"A": lambda op: op, "transpose": lambd
 @pytest.mark.parametrize("name", DUPLICATES)
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("stored", ["csr", "csc"])
-@pytest.mark.parametrize("options", [{"kernel": "split/tile"}, {}, {"second_layout": False}])
+@pytest.mark.parametrize("options", [{"kernel": "split/tile"}, {}, {"transposed_copy": False}])
 def test_copies_multiply_by_the_same_kernel(name: str, side: str, stored: Any, options: dict[str, Any]) -> None:
     op = SIDES[side](operator(MATRIX.asformat(stored), **options))
     again = DUPLICATES[name](op)

@@ -48,11 +48,11 @@ def test_every_kernel_multiplies_by_every_matrix_and_its_transpose(kernel: str) 
 
 
 @pytest.mark.parametrize("name", BATTERY)
-@pytest.mark.parametrize("second_layout", [True, False])
+@pytest.mark.parametrize("transposed_copy", [True, False])
 @pytest.mark.parametrize("stored", STORED)
-def test_every_kind_of_matrix_multiplies(name: str, second_layout: bool, stored: Any) -> None:
+def test_every_kind_of_matrix_multiplies(name: str, transposed_copy: bool, stored: Any) -> None:
     matrix = BATTERY[name]()
-    op = operator(matrix.to_scipy().asformat(stored), second_layout=second_layout)
+    op = operator(matrix.to_scipy().asformat(stored), transposed_copy=transposed_copy)
     assert (op.shape, op.nnz, str(op.dtype)) == (matrix.shape, matrix.nnz, "float64")
     check_products(op, reference(matrix))
     check_products(op.T, reference(transposed(matrix)))
@@ -145,11 +145,11 @@ FACTORS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("second_layout", [True, False])
+@pytest.mark.parametrize("transposed_copy", [True, False])
 @pytest.mark.parametrize("name", FACTORS)
-def test_numbers_of_every_kind_shape_and_stride_are_multiplied(name: str, second_layout: bool) -> None:
+def test_numbers_of_every_kind_shape_and_stride_are_multiplied(name: str, transposed_copy: bool) -> None:
     """Everywhere alike: by `@`, dot, matvec, matmat and those of the transpose."""
-    op: Any = operator(SMALL, second_layout=second_layout)
+    op: Any = operator(SMALL, transposed_copy=transposed_copy)
     factor = FACTORS[name]
     array = np.asarray(factor)
     expected = SMALL @ array

@@ -12,7 +12,7 @@ import scipy.sparse
 from gpu_engine import cpms
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile
-from gpu_engine.studies.link_products import experiment as link_products
+from gpu_engine.studies.reduced_spmv import experiment as reduced_spmv
 
 FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "2026-11-21T00:00:00+00:00")
 CPU = DeviceInfo("cpu", "cpu", "test", 2**34, 2**20)
@@ -60,7 +60,7 @@ class NumpyProducts:
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, off: float = 0.0) -> None:
     """Puts NumPy into the place of the compiler."""
-    monkeypatch.setattr(link_products, "source_of", lambda *_: NumpyProducts(off))
+    monkeypatch.setattr(reduced_spmv, "source_of", lambda *_: NumpyProducts(off))
 
 
 @contextmanager

@@ -42,7 +42,7 @@ class Refined:
     def correct(self) -> None:
         self.p = self.p + self._correction.astype(np.float64) * self._degrees
 
-    def settle(self) -> None: ...
+    def norm(self) -> None: ...
 
     def gamma(self) -> float:
         return self._gamma

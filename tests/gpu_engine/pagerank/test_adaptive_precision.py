@@ -30,8 +30,8 @@ NEAR = ("stencil", 4)
 @lru_cache
 def solved(name: str) -> Any:
     """(adjacency, transition matrix, fp64 ranks, fp64 γ)."""
-    family, params = GRAPHS[name]
-    matrix = generate(family, params)
+    generator, params = GRAPHS[name]
+    matrix = generate(generator, params)
     graph = transition_matrix(matrix, PARAMS)
     return matrix, graph, *reference(graph, PARAMS)
 
@@ -47,7 +47,7 @@ def test_cut_keeps_the_first_bits() -> None:
 @pytest.mark.parametrize(("segments", "more"), [(2, 1), (4, 2)])
 def test_segments_cost_hardly_an_iteration_and_no_accuracy(name: str, segments: int, more: int) -> None:
     matrix, graph, p, gammas = solved(name)
-    schedule = parse_params(Schedule, {"segments": segments, "first": 2 if (name, segments) == NEAR else 1})
+    schedule = parse_params(Schedule, {"segments": segments, "start_segments": 2 if (name, segments) == NEAR else 1})
     run = emulate(graph, PARAMS, schedule)
     assert len(run.gammas) <= len(gammas) + more
     found = verify(matrix, PARAMS, run.p, p)
@@ -55,8 +55,8 @@ def test_segments_cost_hardly_an_iteration_and_no_accuracy(name: str, segments: 
     assert found.mass_error < 1e-12
     assert found.distance is not None
     assert found.distance < 1.2e-9
-    assert found.overlap is not None
-    assert found.overlap > 0.98
+    assert found.top_k_agreement is not None
+    assert found.top_k_agreement > 0.98
 
 
 @pytest.mark.parametrize("name", GRAPHS)
@@ -99,7 +99,7 @@ def test_the_trace_of_fp64_foretells_the_switch_of_two_segments() -> None:
 
 def test_all_segments_from_the_start_are_fp64() -> None:
     _, graph, p, gammas = solved("delaunay")
-    run = emulate(graph, PARAMS, Schedule(first=2))
+    run = emulate(graph, PARAMS, Schedule(start_segments=2))
     assert run.gammas == gammas
     np.testing.assert_array_equal(run.p, p)
 

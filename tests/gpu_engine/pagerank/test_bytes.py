@@ -26,9 +26,9 @@ KERNEL = {kernel.name: kernel for kernel in KERNELS}
         ("cpms4", 1, 1, 32 + 4 * 2 + 3 * (2 + 2 + 1)),
         ("cpms4", 2, 3, 32 + 4 * 4 + 3 * (4 + 6 + 1)),
         ("cpms4", 4, 4, 32 + 4 * 8 + 3 * (8 + 8 + 1)),
-        ("free", 2, 2, 32 + 3 * (8 + 8 + 4)),
-        ("free-cpms2", 1, 1, 32 + 3 * (4 + 4 + 4)),
-        ("free-cpms4", 1, 2, 32 + 3 * (2 + 4 + 4)),
+        ("pattern", 2, 2, 32 + 3 * (8 + 8 + 4)),
+        ("pattern-cpms2", 1, 1, 32 + 3 * (4 + 4 + 4)),
+        ("pattern-cpms4", 1, 2, 32 + 3 * (2 + 4 + 4)),
     ],
 )
 def test_each_number_moves_once_in_the_segments_that_are_read_or_written(
@@ -43,10 +43,10 @@ def test_each_number_moves_once_in_the_segments_that_are_read_or_written(
 @pytest.mark.parametrize(
     ("name", "read", "expected"),
     [
-        ("sellp/thread+refined32", 1, 4 + 3 * 4),
-        ("sellp/thread+refined32", 2, 4 + 8 + 2 * 4),
-        ("sellp/thread+refined64", 1, 4 + 3 * 8),
-        ("sellp/thread+refined64", 2, 4 + 8 + 2 * 8),
+        ("sellp/thread+ir32", 1, 4 + 3 * 4),
+        ("sellp/thread+ir32", 2, 4 + 8 + 2 * 4),
+        ("sellp/thread+ir64", 1, 4 + 3 * 8),
+        ("sellp/thread+ir64", 2, 4 + 8 + 2 * 8),
     ],
 )
 def test_a_refinement_moves_corrections_and_residuals(name: str, read: int, expected: int) -> None:
@@ -58,7 +58,7 @@ def test_a_refinement_moves_corrections_and_residuals(name: str, read: int, expe
     assert iteration_bytes(both_ways, KERNEL[name], read, read) == 32 + 3 * (expected + more)
 
 
-@pytest.mark.parametrize("precision", ["fp64", "fp32", "free"])
+@pytest.mark.parametrize("precision", ["fp64", "fp32", "pattern"])
 def test_without_segments_their_number_says_nothing(precision: str) -> None:
     graph, kernel = transition_matrix(TRIANGLE, PageRankParams()), KERNEL[f"csr/thread+{precision}"]
     assert len({iteration_bytes(graph, kernel, *step) for step in ((0, 0), (1, 2), (2, 2))}) == 1

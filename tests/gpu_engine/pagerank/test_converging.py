@@ -32,7 +32,7 @@ from tests.gpu_engine.pagerank.conditions import Capture, Device, Ranks, compile
 from tests.programs import missing
 
 SCHEDULES = [
-    parse_params(Schedule, {"segments": segments, "first": first, "near": near, "stall": stall})
+    parse_params(Schedule, {"segments": segments, "start_segments": first, "raise_at": near, "stall_ratio": stall})
     for segments in (2, 4)
     for first in range(1, segments + 1)
     for near, stall in ((16.0, 0.98), (1.0, 0.98), (256.0, 0.98), (0.0, 0.7))
@@ -109,11 +109,13 @@ def wild(rng: np.random.Generator, count: int) -> list[float]:
 
 @pytest.mark.parametrize("draw", [falling, wild])
 @pytest.mark.parametrize("dangling", ["teleport", "ignore"])
-@pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda s: f"{s.segments}-{s.first}-{s.near:g}-{s.stall:g}")
+@pytest.mark.parametrize(
+    "schedule", SCHEDULES, ids=lambda s: f"{s.segments}-{s.start_segments}-{s.raise_at:g}-{s.stall_ratio:g}"
+)
 def test_with_a_look_at_every_change_it_makes_the_steps_of_the_host(
     monkeypatch: pytest.MonkeyPatch, rules: ctypes.CDLL, schedule: Schedule, dangling: str, draw: Any
 ) -> None:
-    rng = np.random.default_rng([schedule.segments, schedule.first, int(schedule.near)])
+    rng = np.random.default_rng([schedule.segments, schedule.start_segments, int(schedule.raise_at)])
     for most in (60, 7):
         params = parse_params(PageRankParams, {"dangling": dangling, "iterations_max": most})
         nodes = captured(monkeypatch, schedule, params, ()).graphs[0]
@@ -124,7 +126,9 @@ def test_with_a_look_at_every_change_it_makes_the_steps_of_the_host(
             _same(device, of_host(schedule, params, gammas), schedule)
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda s: f"{s.segments}-{s.first}-{s.near:g}-{s.stall:g}")
+@pytest.mark.parametrize(
+    "schedule", SCHEDULES, ids=lambda s: f"{s.segments}-{s.start_segments}-{s.raise_at:g}-{s.stall_ratio:g}"
+)
 def test_in_chunks_it_makes_the_steps_of_the_host_or_says_that_it_was_late(
     monkeypatch: pytest.MonkeyPatch, rules: ctypes.CDLL, schedule: Schedule
 ) -> None:

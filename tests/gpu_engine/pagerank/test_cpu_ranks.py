@@ -22,13 +22,13 @@ PARAMS = PageRankParams()
 FP64: dict[str, Make] = {
     "csr": lambda graph, params: PlainRanks(graph, params, "csr", np.float64),
     "ell": lambda graph, params: PlainRanks(graph, params, "ell", np.float64),
-    "free": FreeRanks,
+    "pattern": FreeRanks,
 }
 LAYOUTS = ("csr", "ell")
 
 
-def schedule(segments: int, first: int = 1) -> Schedule:
-    return parse_params(Schedule, {"segments": segments, "first": first})
+def schedule(segments: int, start_segments: int = 1) -> Schedule:
+    return parse_params(Schedule, {"segments": segments, "start_segments": start_segments})
 
 
 def web() -> CsrMatrix:
@@ -87,7 +87,7 @@ def test_a_step_reads_and_writes_the_first_segments_and_no_more(
     ranks = SegmentedRanks(graph, PARAMS, layout, segments)
     ranks.reset(read)
     ranks.pull(read, write)
-    ranks.settle()
+    ranks.norm()
     np.testing.assert_array_equal(ranks.ranks(), expected)
     assert ranks.gamma() == pytest.approx(np.abs(expected - start).sum(), rel=1e-12)
 
@@ -116,7 +116,7 @@ def test_a_transition_leaves_a_norm_of_one_and_counts_the_dangling_pages_anew(se
     ranks = SegmentedRanks(graph, PARAMS, "csr", segments)
     ranks.reset(1)
     ranks.pull(1, 2)
-    ranks.settle()
+    ranks.norm()
     assert ranks.ranks().sum() < 1 - 1e-9
     ranks.scale(2)
     if segments == 2:
@@ -132,13 +132,13 @@ def test_a_transition_leaves_a_norm_of_one_and_counts_the_dangling_pages_anew(se
 
 @pytest.mark.parametrize("segments", [2, 4])
 @pytest.mark.parametrize(
-    ("family", "params"),
+    ("generator", "params"),
     [("web", {"n": 3000, "mean": 3.0, "seed": 3}), ("stencil", {"points": 27, "nx": 12, "ny": 11, "nz": 10})],
 )
 def test_short_exponents_read_fewer_bits_and_find_the_same_ranks(
-    segments: int, family: str, params: dict[str, Any]
+    segments: int, generator: str, params: dict[str, Any]
 ) -> None:
-    matrix = generate(family, params)
+    matrix = generate(generator, params)
     graph = transition_matrix(matrix, PARAMS)
     expected, gammas = reference(graph, PARAMS)
     plain, short = (
@@ -177,7 +177,7 @@ def test_a_second_run_is_the_first_one_again(layout: str, segments: int) -> None
 def test_all_segments_from_the_start_are_fp64(layout: str) -> None:
     graph = transition_matrix(web(), PARAMS)
     ranks, plain = SegmentedRanks(graph, PARAMS, layout, 2), PlainRanks(graph, PARAMS, layout, np.float64)
-    assert iterate(ranks, PARAMS, schedule(2, first=2)).gammas == iterate(plain, PARAMS, PLAIN).gammas
+    assert iterate(ranks, PARAMS, schedule(2, start_segments=2)).gammas == iterate(plain, PARAMS, PLAIN).gammas
     np.testing.assert_array_equal(ranks.ranks(), plain.ranks())
 
 
@@ -186,7 +186,7 @@ def test_all_segments_from_the_start_are_fp64(layout: str) -> None:
 def test_ranks_worked_out_by_hand(name: str, layout: str) -> None:
     worked = WORKED[name]
     graph = transition_matrix(worked.adjacency, worked.params)
-    if layout == "free" and worked.params.weights == "use":
+    if layout == "pattern" and worked.params.weights == "use":
         return
     ranks = FP64[layout](graph, worked.params)
     run: Run = iterate(ranks, worked.params)
@@ -234,8 +234,8 @@ class Scripted:
     def pull(self, read: int, write: int) -> None:
         self.done.append(("pull", read, write))
 
-    def settle(self) -> None:
-        self.done.append(("settle",))
+    def norm(self) -> None:
+        self.done.append(("norm",))
 
     def gamma(self) -> float:
         return next(self._gammas)
@@ -263,7 +263,7 @@ def test_patience_begins_anew_with_every_precision() -> None:
     full = [0.5 * 0.7**k for k in range(2 * PATIENCE)]
     params = PageRankParams(epsilon=full[-2])
     ranks = Scripted([0.5, 0.0, 0.6, *full])
-    run = iterate(ranks, params, Schedule(near=0.0))
+    run = iterate(ranks, params, Schedule(raise_at=0.0))
     assert run.converged
     assert run.gammas == (0.5, 0.0, 0.6, *full)
     assert run.written == (1, 1, 2, *[2] * len(full))
@@ -271,7 +271,7 @@ def test_patience_begins_anew_with_every_precision() -> None:
 
 def test_a_graph_whose_cut_ranks_stand_still_converges_after_all() -> None:
     graph = transition_matrix(generate("stencil", {"points": 9, "nx": 20, "ny": 20}), PARAMS)
-    late = parse_params(Schedule, {"segments": 4, "near": 0.0})
+    late = parse_params(Schedule, {"segments": 4, "raise_at": 0.0})
     run = iterate(SegmentedRanks(graph, PARAMS, "csr", 4), PARAMS, late)
     assert 0.0 in run.gammas[:PATIENCE]
     assert (run.converged, run.written) == (True, emulate(graph, PARAMS, late).written)
@@ -279,27 +279,27 @@ def test_a_graph_whose_cut_ranks_stand_still_converges_after_all() -> None:
 
 def test_what_is_replayed_are_the_acts_of_the_run_in_order() -> None:
     first = Scripted([0.5, 1e-3, 1e-8, 1e-11])
-    near = parse_params(Schedule, {"segments": 4, "first": 2, "near": 1e5})
+    near = parse_params(Schedule, {"segments": 4, "start_segments": 2, "raise_at": 1e5})
     run = iterate(first, PARAMS, near)
     # 1e5 · 2⁻²⁰ is over 1e-3 and under 0.5; 1e5 · 2⁻³⁶ is over 1e-8.
     assert first.done == [
-        *[("reset", 2), ("pull", 2, 2), ("settle",)],
-        *[("pull", 2, 2), ("settle",)],
-        *[("pull", 2, 3), ("settle",), ("scale", 3)],
-        *[("pull", 3, 4), ("settle",), ("scale", 4), ("convert",)],
+        *[("reset", 2), ("pull", 2, 2), ("norm",)],
+        *[("pull", 2, 2), ("norm",)],
+        *[("pull", 2, 3), ("norm",), ("scale", 3)],
+        *[("pull", 3, 4), ("norm",), ("scale", 4), ("convert",)],
     ]
     again = Scripted([])
     parts = list(replayed(again, near, run.steps))
     assert again.done == []
     assert [(number, phase) for number, phase, _ in parts] == [
-        *[(0, "pull"), (0, "settle")],
-        *[(1, "pull"), (1, "settle")],
-        *[(2, "pull"), (2, "settle"), (2, "scale")],
-        *[(3, "pull"), (3, "settle"), (3, "scale"), (3, "convert")],
+        *[(0, "pull"), (0, "norm")],
+        *[(1, "pull"), (1, "norm")],
+        *[(2, "pull"), (2, "norm"), (2, "scale")],
+        *[(3, "pull"), (3, "norm"), (3, "scale"), (3, "convert")],
     ]
     for _, _, act in parts:
         act()
     assert again.done == first.done[1:]
     # Where the next pull applies the factor nothing is launched, and there is no phase to time.
     again.scales = False
-    assert {phase for _, phase, _ in replayed(again, near, run.steps)} == {"pull", "settle", "convert"}
+    assert {phase for _, phase, _ in replayed(again, near, run.steps)} == {"pull", "norm", "convert"}

@@ -23,7 +23,7 @@ def pulled(matrix: CsrMatrix, params: PageRankParams = DEFAULT) -> list[list[flo
 def test_a_row_holds_the_links_to_a_page_and_the_share_of_each() -> None:
     assert pulled(TRIANGLE) == [[0, 0, 1], [0.5, 0, 0], [0.5, 1, 0]]
     graph = transition_matrix(TRIANGLE, DEFAULT)
-    assert (graph.n, graph.part) == (3, "full")
+    assert (graph.n, graph.triangle) == (3, "full")
     assert (graph.out_degrees.tolist(), graph.out_degrees.dtype) == ([2, 1, 1], np.int32)
     assert (graph.dangling.tolist(), graph.dangling.dtype) == ([], np.int32)
 
@@ -50,11 +50,11 @@ def test_explicit_zeros_are_links_but_weigh_nothing() -> None:
 
 
 def test_the_lower_triangle_is_taken_of_symmetric_patterns_alone() -> None:
-    lower = PageRankParams(part="lower")
+    lower = PageRankParams(triangle="lower")
     graph = transition_matrix(PATH, lower)
-    assert (graph.part, graph.dangling.tolist()) == ("lower", [0])
+    assert (graph.triangle, graph.dangling.tolist()) == ("lower", [0])
     assert graph.pull.to_scipy().toarray().tolist() == [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
-    assert transition_matrix(TRIANGLE, lower).part == "full"
+    assert transition_matrix(TRIANGLE, lower).triangle == "full"
     assert pulled(TRIANGLE, lower) == pulled(TRIANGLE)
     assert pulled(dense([[1, 1], [1, 1]]), lower) == [[0, 1], [0, 0]]
 
@@ -121,7 +121,7 @@ def test_undirected_is_what_has_every_link_both_ways_and_no_page_without_one() -
     both_ways, one_way = dense([[0, 1, 1], [1, 0, 0], [1, 0, 0]]), dense([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
     assert transition_matrix(both_ways, PageRankParams()).undirected
     assert not transition_matrix(both_ways, PageRankParams(weights="use")).undirected
-    assert not transition_matrix(both_ways, PageRankParams(part="lower")).undirected
+    assert not transition_matrix(both_ways, PageRankParams(triangle="lower")).undirected
     assert not transition_matrix(one_way, PageRankParams()).undirected
     assert not transition_matrix(dense([[0, 1, 0], [1, 0, 0], [0, 0, 0]]), PageRankParams()).undirected
 

@@ -12,21 +12,21 @@ from gpu_engine.pagerank.run import PLAIN, iterate
 
 PARAMS = PageRankParams()
 STORED = ["fp64", "fp32", "cpms2", "cpms4"]
-FREE = ["free", "free-cpms2", "free-cpms4"]
+FREE = ["pattern", "pattern-cpms2", "pattern-cpms4"]
 UNFUSED = ["unfused-fp64", "unfused-cpms2", "unfused-cpms4"]
 SHORT = ["short-cpms2", "short-cpms4"]
 
-ON_CPU = [f"csr/thread+{p}" for p in (*STORED, "free")] + [f"ell/thread+{p}" for p in STORED]
+ON_CPU = [f"csr/thread+{p}" for p in (*STORED, "pattern")] + [f"ell/thread+{p}" for p in STORED]
 ON_CPU += [f"csr/thread+{p}" for p in SHORT]
 ON_CUDA = [
     *(f"csr/thread+{precision}" for precision in (*STORED, *FREE, *UNFUSED)),
     *(f"ell/thread+{precision}" for precision in (*STORED, *UNFUSED)),
     *(f"sellp/thread+{precision}" for precision in (*STORED, *FREE)),
     *(f"split/tile+{precision}" for precision in (*STORED, *FREE)),
-    *(f"{layout}+refined{bits}" for layout in ("sellp/thread", "split/tile") for bits in (32, 64)),
+    *(f"{layout}+ir{bits}" for layout in ("sellp/thread", "split/tile") for bits in (32, 64)),
     *(f"csr/vector+{precision}" for precision in ("fp64", "cpms2", "cpms4")),
     *(f"{layout}+{p}" for layout in ("csr/thread", "ell/thread", "sellp/thread", "split/tile") for p in SHORT),
-    *(f"{layout}+free-short-cpms2" for layout in ("sellp/thread", "split/tile")),
+    *(f"{layout}+pattern-short-cpms2" for layout in ("sellp/thread", "split/tile")),
     *(f"{layout}+unfused-{p}" for layout in ("csr/thread", "ell/thread") for p in SHORT),
 ]
 
@@ -43,11 +43,11 @@ def test_the_kernels_of_each_backend_in_the_order_of_the_list() -> None:
 
 
 def test_kernels_are_chosen_by_name_in_the_order_of_the_list() -> None:
-    chosen = kernels_on("cpu", ("ell/thread+fp32", "csr/thread+free", "csr/thread+free"))
+    chosen = kernels_on("cpu", ("ell/thread+fp32", "csr/thread+pattern", "csr/thread+pattern"))
     assert chosen == (RankKernel("csr/thread", free=True), RankKernel("ell/thread", single=True))
 
 
-@pytest.mark.parametrize("name", ["csr/thread", "split/tile+fp64", "csr/thread+free-cpms2"])
+@pytest.mark.parametrize("name", ["csr/thread", "split/tile+fp64", "csr/thread+pattern-cpms2"])
 def test_a_kernel_that_the_backend_has_not_is_refused_with_those_it_has(name: str) -> None:
     with pytest.raises(ParameterError) as caught:
         kernels_on("cpu", ("csr/thread+fp64", name))
@@ -56,7 +56,7 @@ def test_a_kernel_that_the_backend_has_not_is_refused_with_those_it_has(name: st
 
 
 def test_only_segments_have_a_schedule() -> None:
-    fields = {"first": 2, "near": 4.0}
+    fields = {"start_segments": 2, "raise_at": 4.0}
     assert RankKernel("csr/thread", segments=4).schedule(fields) == Schedule(4, 2, 4.0)
     assert RankKernel("csr/thread", segments=4, short=True).schedule(fields) == Schedule(4, 2, 4.0, short=True)
     for kernel in (
@@ -69,8 +69,8 @@ def test_only_segments_have_a_schedule() -> None:
 
 def test_the_mantissa_is_that_of_the_values_at_full_precision() -> None:
     bits = {kernel.precision: kernel.mantissa_bits for kernel in KERNELS}
-    short = (*SHORT, "free-short-cpms2", *(f"unfused-{precision}" for precision in SHORT))
-    assert bits == dict.fromkeys((*STORED, *FREE, *UNFUSED, "refined32", "refined64", *short), 52) | {"fp32": 23}
+    short = (*SHORT, "pattern-short-cpms2", *(f"unfused-{precision}" for precision in SHORT))
+    assert bits == dict.fromkeys((*STORED, *FREE, *UNFUSED, "ir32", "ir64", *short), 52) | {"fp32": 23}
 
 
 @pytest.mark.parametrize("kernel", kernels_on("cpu"), ids=lambda kernel: kernel.name)

@@ -13,9 +13,9 @@ from gpu_engine.pagerank.products import BLOCKS, LAYOUTS, Block, LinkProductDeta
 from gpu_engine.recordings.files import generated
 from gpu_engine.records import Measurement
 from gpu_engine.sampling.run import measure
-from gpu_engine.studies import link_products as study
-from gpu_engine.studies.link_products import experiment as link_products
-from gpu_engine.studies.link_products.experiment import LinkProducts
+from gpu_engine.studies import reduced_spmv as study
+from gpu_engine.studies.reduced_spmv import experiment as reduced_spmv
+from gpu_engine.studies.reduced_spmv.experiment import LinkProducts
 from tests.gpu_engine.pagerank.numpy_products import called_a_gpu, stand_in
 
 GRAPH = generate("web", {"n": 90, "mean": 3.0, "max_length": 20, "seed": 3})
@@ -40,8 +40,8 @@ def test_every_product_is_measured_once_in_the_rounds_of_both_layouts(monkeypatc
     assert [m.case for m in found] == [case.key for case in CASES]
     assert {m.state for m in found} == {"ok"}, [m.note for m in found]
     assert "g|csr/thread+cpms4|warm|read=1,operands=A,block=separate" in {m.case for m in found}
-    assert all(m.median_s and m.floor_s for m in found)
-    assert len({m.reference_gap for m in found}) == 1
+    assert all(m.median_s and m.roofline_s for m in found)
+    assert len({m.aa_gap for m in found}) == 1
 
 
 def test_a_layout_that_does_not_fit_takes_nothing_from_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,13 +76,13 @@ def test_wrong_sums_have_no_time(monkeypatch: pytest.MonkeyPatch, off: float, fa
 
 def test_the_sums_of_a_precision_are_expected_once_for_all_blocks_and_layouts(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[tuple[int, ...]]()
-    cut = link_products._cut
+    cut = reduced_spmv._cut
 
     def counted(numbers: Any, bits: int) -> Any:
         asked.append((numbers.size, bits))
         return cut(numbers, bits)
 
-    monkeypatch.setattr(link_products, "_cut", counted)
+    monkeypatch.setattr(reduced_spmv, "_cut", counted)
     measured(monkeypatch)
     of_values = [bits for size, bits in asked if size == GRAPH.nnz]
     # (64, 64), (32, 32) and (16, 16); values of 16 and of 32 bits alone; ranks of 32 and 48.
@@ -100,12 +100,12 @@ def test_a_product_is_read_from_its_case_and_an_operand_that_is_not_in_segments_
     for product in every:
         case = product.case("g", "ell/thread", "lower")
         assert Product.parse(case.kernel, dict(case.axes)) == ("ell/thread", product)
-        assert case.axes[0] == ("part", "lower")
+        assert case.axes[0] == ("triangle", "lower")
 
 
 def test_every_launch_is_of_a_kernel_that_is_compiled() -> None:
-    assert "csr_thread<int, 4, 3, 0, 0>" in link_products.source_of("csr/thread", "int").instantiations
-    assert "ell_thread<2, 0, 0, 128>" in link_products.source_of("ell/thread", "").instantiations
+    assert "csr_thread<int, 4, 3, 0, 0>" in reduced_spmv.source_of("csr/thread", "int").instantiations
+    assert "ell_thread<2, 0, 0, 128>" in reduced_spmv.source_of("ell/thread", "").instantiations
 
 
 def test_the_benchmark_runs_the_study_in_every_block_and_reads_its_records_again(
@@ -121,24 +121,24 @@ def test_the_benchmark_runs_the_study_in_every_block_and_reads_its_records_again
     monkeypatch.setattr(command, "open_bench", lambda _: called_a_gpu())
     monkeypatch.setattr(study, "products_in", few)
     grid = Subject("grid", "paper graph", generated("stencil", {"points": 5, "nx": 6, "ny": 5}))
-    fixed = ("--study", "products", "--folder", str(tmp_path), "--device", "cpu", "--rounds", "9")
+    fixed = ("--study", "reduced_spmv", "--folder", str(tmp_path), "--device", "cpu", "--rounds", "9")
     assert command.main(fixed, (grid,)) == 0
     assert set(asked) == {tuple(BLOCKS)}
     out = capsys.readouterr().out
-    assert out == (tmp_path / "products.md").read_text(encoding="utf-8")
+    assert out == (tmp_path / "reduced_spmv.md").read_text(encoding="utf-8")
     heads = "segments | read | in segments | graphs | 32 bytes | 128 bytes | 256 bytes | separate | the paper V100"
     assert f"| device | layout | {heads} |" in out
     # Of a symmetric graph of the paper the lower triangle. Of the sources 1 to 29 a load
     # touches two sectors a segment of 16 bits, and in blocks of 32 bytes two lines, which all segments share.
     found = "| cuda:0, lower triangles | csr/thread | ranks | 4 | 2 | 4.00 | 2.00 | – | – | – |"
     assert found in out.splitlines()
-    assert '"study": "products"' in (tmp_path / "products.json").read_text(encoding="utf-8")
+    assert '"study": "reduced_spmv"' in (tmp_path / "reduced_spmv.json").read_text(encoding="utf-8")
     assert command.main((*fixed, "--measured"), (grid,)) == 0
     assert capsys.readouterr().out == out
 
 
 def test_the_benchmark_refuses_a_cpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     grid = Subject("grid", "paper graph", generated("stencil", {"points": 5, "nx": 6, "ny": 5}))
-    given = ("--study", "products", "--folder", str(tmp_path), "--device", "cpu", "--rounds", "9")
+    given = ("--study", "reduced_spmv", "--folder", str(tmp_path), "--device", "cpu", "--rounds", "9")
     assert command.main(given, (grid,)) == 2
-    assert "the study products has kernels for GPUs alone" in capsys.readouterr().err
+    assert "the study reduced_spmv has kernels for GPUs alone" in capsys.readouterr().err

@@ -53,8 +53,8 @@ def test_the_weights_are_those_of_chebyshev() -> None:
 
 def test_a_pass_is_played_phase_by_phase() -> None:
     ranks = on(grid(), 32)
-    assert [phase for phase, _ in acts(ranks, Pass(2))] == ["pull", "settle"]
-    assert [phase for phase, _ in acts(ranks, Pass(1, 1.25, True))] == ["pull", "settle", "correct"]
+    assert [phase for phase, _ in acts(ranks, Pass(2))] == ["pull", "norm"]
+    assert [phase for phase, _ in acts(ranks, Pass(1, 1.25, True))] == ["pull", "norm", "correct"]
 
 
 @BITS

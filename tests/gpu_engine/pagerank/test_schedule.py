@@ -38,10 +38,10 @@ def test_mantissa_bits() -> None:
         (FOUR, 3, 16 * 2.0**-20, 1.0, False),
         (FOUR, 3, 16 * 2.0**-36, 1.0, True),
         (FOUR, 4, 0.0, 1.0, False),
-        (Schedule(near=1.0), 1, 2.0**-19, 1.0, False),
-        (Schedule(near=1.0), 1, 2.0**-20, 1.0, True),
-        (Schedule(stall=0.5), 1, 0.51, 1.0, True),
-        (Schedule(near=0.0), 1, 1e-300, 1.0, False),
+        (Schedule(raise_at=1.0), 1, 2.0**-19, 1.0, False),
+        (Schedule(raise_at=1.0), 1, 2.0**-20, 1.0, True),
+        (Schedule(stall_ratio=0.5), 1, 0.51, 1.0, True),
+        (Schedule(raise_at=0.0), 1, 1e-300, 1.0, False),
     ],
 )
 def test_the_switch_rule(schedule: Schedule, read: int, gamma: float, previous: float, raised: bool) -> None:
@@ -67,11 +67,11 @@ def test_the_last_transition_converts() -> None:
         *(False, False, False),
         *(True, False),
     ]
-    assert not converts(Schedule(first=2), start(Schedule(first=2)))
+    assert not converts(Schedule(start_segments=2), start(Schedule(start_segments=2)))
 
 
 def test_a_stall_is_judged_by_the_iteration_before_also_across_a_transition() -> None:
-    schedule = Schedule(segments=4, first=2)
+    schedule = Schedule(segments=4, start_segments=2)
     assert replay([0.5, 0.4, 0.395, 0.3, 0.2, 0.199], schedule) == (2, 2, 2, 3, 3, 3)
     assert advance(schedule, Step(2, 3, 0.395), 0.394) == Step(3, 4, 0.394)
 
@@ -97,11 +97,11 @@ def test_replay_with_other_parameters() -> None:
     written = replay(FALLING, TWO)
     # 0.5 · 0.7^k ≤ 16 · 2^−20 first at k = 30: the iterations 0 … 30 write one segment.
     assert iterations_by_segments(written, TWO) == (31, 39)
-    assert iterations_by_segments(replay(FALLING, Schedule(near=1.0)), TWO) == (38, 32)
-    assert replay(FALLING, Schedule(first=2)) == (2,) * 70
+    assert iterations_by_segments(replay(FALLING, Schedule(raise_at=1.0)), TWO) == (38, 32)
+    assert replay(FALLING, Schedule(start_segments=2)) == (2,) * 70
     # 4 bits: γ ≤ 1 at once; 36 bits: 0.5 · 0.7^k ≤ 16 · 2^−36 first at k = 61.
     assert iterations_by_segments(replay(FALLING, FOUR), FOUR) == (1, 30, 31, 8)
-    assert iterations_by_segments(replay(FALLING, Schedule(segments=4, first=2)), FOUR) == (0, 31, 31, 8)
+    assert iterations_by_segments(replay(FALLING, Schedule(segments=4, start_segments=2)), FOUR) == (0, 31, 31, 8)
 
 
 def test_replay_gives_back_the_schedule_of_the_trace() -> None:
@@ -115,6 +115,6 @@ def test_replay_gives_back_the_schedule_of_the_trace() -> None:
 
 
 def test_the_first_precision_is_one_of_the_segments() -> None:
-    with pytest.raises(ParameterError, match=r"first is 3; expected at most segments = 2"):
-        parse_params(Schedule, {"first": 3})
-    assert parse_params(Schedule, {"segments": 4, "first": 4}) == Schedule(segments=4, first=4)
+    with pytest.raises(ParameterError, match=r"start_segments is 3; expected at most segments = 2"):
+        parse_params(Schedule, {"start_segments": 3})
+    assert parse_params(Schedule, {"segments": 4, "start_segments": 4}) == Schedule(segments=4, start_segments=4)

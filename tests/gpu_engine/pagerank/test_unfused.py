@@ -86,7 +86,7 @@ def test_what_stays_in_segments_is_read_from_all_of_them(source: NumpySource) ->
 @pytest.mark.parametrize("convert", [True, False])
 def test_a_schedule_may_begin_with_all_segments(source: NumpySource, convert: bool) -> None:
     ranks: Any = UnfusedRanks(WEB, PARAMS, "csr/thread", 2, np, convert=convert)
-    run = iterate(ranks, PARAMS, Schedule(2, first=2))
+    run = iterate(ranks, PARAMS, Schedule(2, start_segments=2))
     assert set(run.written) == {2}
     np.testing.assert_allclose(ranks.ranks(), reference(WEB, PARAMS)[0], rtol=1e-12)
 
@@ -96,7 +96,7 @@ def test_a_run_can_be_replayed(source: NumpySource, segments: int) -> None:
     schedule = parse_params(Schedule, {"segments": segments})
     ranks: Any = UnfusedRanks(WEB, PARAMS, "csr/thread", segments, np)
     run = iterate(ranks, PARAMS, schedule)
-    expected, rewind = ranks.ranks(), ranks.rewinder(schedule.first)
+    expected, rewind = ranks.ranks(), ranks.rewinder(schedule.start_segments)
     for _ in range(2):
         rewind()
         for _, _, act in replayed(ranks, schedule, run.steps):

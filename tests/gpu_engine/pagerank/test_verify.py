@@ -11,7 +11,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import KernelError
 from gpu_engine.generators import generate
 from gpu_engine.pagerank import PageRankParams, Verifier, check, reference, top_pages, transition_matrix, verify
-from gpu_engine.pagerank.verify import overlap
+from gpu_engine.pagerank.verify import top_k_agreement
 from gpu_engine.parameters import parse_params
 from tests.battery import BATTERY, coo
 from tests.gpu_engine.pagerank.graphs import NO_LINKS, PATH, TRIANGLE, WORKED
@@ -34,13 +34,13 @@ def test_the_verifier_knows_the_ranks_worked_out_by_hand(name: str) -> None:
     assert found.residual <= 1e-15
     mass = sum(worked.numerators) / worked.denominator
     assert found.mass_error == pytest.approx(abs(mass - 1.0) if worked.ranks else 0.0, abs=1e-15)
-    assert (found.distance, found.overlap) == (0.0, 1.0)
+    assert (found.distance, found.top_k_agreement) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(("norm", "gamma"), [("L1", 4 / 18), ("L2", 6**0.5 / 18), ("Linf", 2 / 18)])
 def test_the_norms_of_the_first_change(norm: str, gamma: float) -> None:
     # p⁽¹⁾ − p⁽⁰⁾ = (1, 1, −2) / 18.
-    params = parse_params(PageRankParams, {"damping": 0.5, "part": "lower", "norm": norm, "iterations_max": 1})
+    params = parse_params(PageRankParams, {"damping": 0.5, "triangle": "lower", "norm": norm, "iterations_max": 1})
     _, gammas = reference(transition_matrix(PATH, params), params)
     assert gammas == pytest.approx((gamma,), rel=1e-14)
 
@@ -87,7 +87,7 @@ def hostile() -> CsrMatrix:
 def test_graph_and_verifier_read_the_options_alike(matrix: CsrMatrix) -> None:
     weights = ("ignore", "use") if matrix.values.min() >= 0 else ("ignore",)
     for chosen in product(("teleport", "ignore", "as printed"), weights, ("full", "lower"), ("keep", "drop")):
-        options = dict(zip(("dangling", "weights", "part", "self_loops"), chosen, strict=True))
+        options = dict(zip(("dangling", "weights", "triangle", "self_loops"), chosen, strict=True))
         params = parse_params(PageRankParams, {**options, "iterations_max": 60})
         p, gammas = reference(transition_matrix(matrix, params), params)
         found = check(matrix, params, p, gammas[-1])
@@ -167,7 +167,7 @@ def test_residual_and_distance_by_hand() -> None:
     assert found.slack == pytest.approx(
         2 * (found.residual + verify(TRIANGLE, PageRankParams(damping=0.5), np.array([0.5, 0.5, 0.25])).residual)
     )
-    assert found.overlap is None, "the residuals allow more than the ranks are"
+    assert found.top_k_agreement is None, "the residuals allow more than the ranks are"
 
 
 def test_the_mass_is_that_of_all_ranks() -> None:
@@ -194,7 +194,7 @@ def test_one_rank_a_page() -> None:
     ],
 )
 def test_overlap_of_the_top(p: list[float], expected: list[float], top: int, share: float) -> None:
-    assert overlap(np.array(p), np.array(expected), top) == share
+    assert top_k_agreement(np.array(p), np.array(expected), top) == share
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_overlap_of_the_top(p: list[float], expected: list[float], top: int, sha
 def test_ranks_that_the_residuals_do_not_tell_apart_are_equal(
     p: list[float], expected: list[float], top: int, slack: float, share: float | None
 ) -> None:
-    assert overlap(np.array(p), np.array(expected), top, slack) == share
+    assert top_k_agreement(np.array(p), np.array(expected), top, slack) == share
 
 
 @pytest.mark.parametrize(
@@ -245,8 +245,8 @@ def test_one_verifier_judges_many_vectors_of_its_graph() -> None:
     found = verifier.verify(np.array([0.0, 0.0, 0.0, 1.0]), right, top=2)
     assert found.residual == pytest.approx(6 / 4, abs=1e-15)
     assert found.distance == pytest.approx(10 / 13 + 10 / 13, abs=1e-15)
-    assert found.overlap is None
-    assert verifier.verify(right, right, top=2).overlap == 1.0
+    assert found.top_k_agreement is None
+    assert verifier.verify(right, right, top=2).top_k_agreement == 1.0
     assert verifier.verify(right, np.array([0.0, 0.0, 0.0, 1.0]), top=2).slack == found.slack
     assert verifier.verify(right) == first == verify(worked.adjacency, worked.params, right)
 
@@ -257,11 +257,11 @@ def test_a_checked_vector_is_compared_with_what_is_expected() -> None:
     off = right + np.array([1e-6, -1e-6, 0.0])
     found = verifier.check(off, 3e-6, expected=right, top=1)
     assert found.distance == pytest.approx(2e-6, rel=1e-9)
-    assert found.overlap == 1.0
+    assert found.top_k_agreement == 1.0
     with pytest.raises(KernelError, match=r"it may be 1\.46e-11 at most"):
         verifier.check(off, 1e-11, mantissa_bits=40, expected=off)
 
 
 def test_without_damping_a_residual_bounds_no_error_and_equal_ranks_go_by_number() -> None:
     found = verify(TRIANGLE, PageRankParams(damping=1.0), np.array([0.3, 0.3, 0.4]), np.array([0.2, 0.4, 0.4]), top=2)
-    assert (found.slack, found.overlap) == (None, 0.5)
+    assert (found.slack, found.top_k_agreement) == (None, 0.5)

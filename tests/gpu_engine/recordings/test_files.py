@@ -100,7 +100,7 @@ def test_a_later_recording_replaces_its_cases_in_their_places_and_adds_its_matri
 def test_a_generated_source_is_the_whole_call(path: Path) -> None:
     source = recordings.generated("stencil", GRID)
     assert source["params"].keys() > GRID.keys()
-    assert fingerprint(generate(source["family"], source["params"])) == grid().fingerprint
+    assert fingerprint(generate(source["generator"], source["params"])) == grid().fingerprint
     with pytest.raises(ParameterError, match="no generator 'stencils'"):
         recordings.generated("stencils", {})
 
@@ -220,7 +220,7 @@ def test_a_recording_that_contradicts_itself_is_not_written(
         (lambda d: d["measurements"][0].update(study="pagerank"), "is of the study 'pagerank'"),
         (lambda d: d["measurements"][0].update(samples_s=[1.0]), "has raw samples"),
         (lambda d: d["matrices"][0].update(nnz=1.5), "nnz is '1.5'; expected a whole number"),
-        (lambda d: d["matrices"][0]["source"].update(family="nets"), "no generator 'nets'"),
+        (lambda d: d["matrices"][0]["source"].update(generator="nets"), "no generator 'nets'"),
         (lambda d: d["profile"]["bandwidth"][0].update(copy=None), "copy is 'None'"),
         (lambda d: d["measurements"][0].update(median_s=float("nan")), "NaN is no number of JSON"),
     ],

@@ -15,7 +15,7 @@ from gpu_engine.verdicts.verdict import FEWEST
 from tests.gpu_engine.scenes import ROUNDS, Scenes, Scripted
 
 PROFILE = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "")
-SETTLE = Effort("settle")
+SETTLE = Effort("adaptive")
 MANY = ROUNDS + 3
 BOTH: tuple[Cache, Cache] = ("cold", "warm")
 
@@ -50,7 +50,7 @@ def test_what_is_settled_takes_no_further_part_and_what_never_settles_does(bench
 
 def test_in_full_all_take_part_in_all_rounds(bench: Bench) -> None:
     candidates = Scripted("a", [], (1.0, 1.0)), Scripted("b", [], [40.0])
-    assert set(rounds(run(Scenes(bench, *candidates), Effort("full"))).values()) == {MANY}
+    assert set(rounds(run(Scenes(bench, *candidates), Effort("fixed"))).values()) == {MANY}
 
 
 def test_each_cache_state_is_settled_by_itself_with_the_reference_and_the_probes(bench: Bench) -> None:
@@ -124,19 +124,19 @@ def test_a_candidate_whose_times_are_not_told_early_is_left_out_of_them_alone(be
 def test_it_is_told_which_cases_are_settled(bench: Bench) -> None:
     candidates = Scripted("a", [], (1.0, 1.0)), Scripted("b", [], [40.0])
     found = interims(run(Scenes(bench, *candidates)))
-    assert [(own.case, own.settled, own.rounds) for own in found[5]] == [
+    assert [(own.case, own.decided, own.rounds) for own in found[5]] == [
         ("m|a|warm|", False, 5),
         ("m|b|warm|", True, 2),
     ]
 
 
-@pytest.mark.parametrize("sampling", ["settle", "full"])
+@pytest.mark.parametrize("sampling", ["adaptive", "fixed"])
 def test_once_it_is_enough_no_further_round_begins(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, sampling: Sampling
 ) -> None:
     log: list[str] = []
     candidates = Scripted("a", log, (1.0, 1.0)), Scripted("b", log, [1.0])
-    monkeypatch.setattr(bench, "enough", lambda: log.count("turn b") >= 4)
+    monkeypatch.setattr(bench, "stop_requested", lambda: log.count("turn b") >= 4)
     found = run(Scenes(bench, *candidates), Effort(sampling))
     assert rounds(found) == {("a", "warm"): 4, ("b", "warm"): 4}
     assert [m.energy_j for m in found if isinstance(m, Measurement)] == [None, None]

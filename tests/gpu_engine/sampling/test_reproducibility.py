@@ -70,7 +70,9 @@ def records(bench: Bench) -> dict[str, Measurement[ProductDetails]]:
 
 
 def test_runs_and_builds_that_differ_are_told_apart(records: dict[str, Measurement[ProductDetails]]) -> None:
-    said = {name: (m.state, m.details.same_bits, m.details.same_layout) for name, m in records.items()}
+    said = {
+        name: (m.state, m.details.bitwise_reproducible, m.details.reproducible_rebuild) for name, m in records.items()
+    }
     assert said == {
         "steady": ("ok", True, True),
         # Whose runs differ has nothing to say of its layout.
@@ -109,7 +111,7 @@ def test_a_slow_kernel_is_run_less_often(seconds: float, replays: int) -> None:
         out[...] = y * x
 
     found = compared(Clock(seconds), x, y, launch, None)
-    assert found == {"replays": replays, "same_bits": True, "same_layout": None}
+    assert found == {"replays": replays, "bitwise_reproducible": True, "reproducible_rebuild": None}
     assert len(calls) == replays
 
 
@@ -120,7 +122,7 @@ def test_the_last_run_counts_too_and_so_does_the_sign_of_zero() -> None:
         out[...] = -0.0 if next(runs) == REPLAYS else 0.0
 
     found = compared(Clock(1e-6), np.ones(2), np.zeros(2), launch, None)
-    assert found["same_bits"] is False
+    assert found["bitwise_reproducible"] is False
 
 
 def test_an_element_that_a_later_run_leaves_out_is_seen() -> None:
@@ -129,7 +131,7 @@ def test_an_element_that_a_later_run_leaves_out_is_seen() -> None:
     def launch(x: Any, out: Any) -> None:
         out[:3] = y[:3]
 
-    assert compared(Clock(1e-6), np.ones(4), y, launch, None)["same_bits"] is False
+    assert compared(Clock(1e-6), np.ones(4), y, launch, None)["bitwise_reproducible"] is False
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_all_are_sampled_in_the_same_rounds_and_the_first_one_twice(bench: Bench
     rounds = [sorted(turns[i : i + 3]) for i in range(0, 3 * ROUNDS, 3)]
     assert rounds == [["a", "a", "b"]] * ROUNDS
     assert (found["a"].median_s, found["b"].median_s) == (1.0, 4.0)
-    assert [m.reference_gap for m in found.values()] == [pytest.approx(0.1)] * 2
+    assert [m.aa_gap for m in found.values()] == [pytest.approx(0.1)] * 2
     assert log[-2:] == ["release a", "release b"]
 
 
@@ -73,14 +73,14 @@ def test_one_that_is_prepared_alone_waits_for_the_verifications_before_it(bench:
             log.append("verified")
             return {}
 
-    class Watched(Scripted):
+    class IndependentlyTimed(Scripted):
         alone = True
 
         def prepare(self) -> Callable[[], Fields]:
             later_began.set()
             return super().prepare()
 
-    list(SampleRun(Scenes(bench, Slow("a", log), Watched("b", log))).records())
+    list(SampleRun(Scenes(bench, Slow("a", log), IndependentlyTimed("b", log))).records())
     assert log.index("verified") < log.index("prepare b")
 
 
@@ -121,7 +121,7 @@ def test_an_error_is_the_candidates_own(bench: Bench, error: SparsightError, sta
     assert found["wrong"].details.devices == 7
     # The next one is the reference.
     assert found["a"].state == "ok"
-    assert found["b"].reference_gap == pytest.approx(0.1)
+    assert found["b"].aa_gap == pytest.approx(0.1)
     assert "turn wrong" not in log
     assert log.index("release wrong") < log.index("turn a")
 
@@ -158,7 +158,7 @@ def test_what_is_not_compiled_yet_is_compiled_before_the_first_is_prepared(
 
 def test_where_nothing_is_right_nothing_is_sampled(bench: Bench) -> None:
     found = measured(list(SampleRun(Scenes(bench, Scripted("a", [], raises=KernelError("wrong")))).records()))
-    assert [(m.state, m.reference_gap) for m in found.values()] == [("failed", None)]
+    assert [(m.state, m.aa_gap) for m in found.values()] == [("failed", None)]
 
 
 @pytest.mark.parametrize("error", [ParameterError("empty"), DeviceMemoryError("full"), KernelError("wrong")])
@@ -304,14 +304,14 @@ def test_a_layout_is_made_once_in_a_group_and_so_is_its_error(bench: Bench) -> N
     ("effort", "turns"),
     [
         # Of each group nine rounds, of the reference twice as many turns.
-        (Effort("full"), [18, 9, 18]),
+        (Effort("fixed"), [18, 9, 18]),
         # Four seconds a group: a round of the first takes three, one of the second two.
-        (Effort("full", 4.0), [4, 2, 6]),
+        (Effort("fixed", 4.0), [4, 2, 6]),
         # Together nine: of the first group half, of the second what is left then.
-        (Effort("full", experiment_s=9.0), [4, 2, 4]),
+        (Effort("fixed", experiment_s=9.0), [4, 2, 4]),
         # Two rounds are made whatever they take.
-        (Effort("full", experiment_s=0.1), [4, 2, 4]),
-        (Effort("full", experiment_s=20.0), [8, 4, 10]),
+        (Effort("fixed", experiment_s=0.1), [4, 2, 4]),
+        (Effort("fixed", experiment_s=20.0), [8, 4, 10]),
     ],
 )
 def test_rounds_end_with_the_seconds_that_an_experiment_has(
@@ -327,15 +327,15 @@ def test_rounds_end_with_the_seconds_that_an_experiment_has(
 def test_energy_is_of_the_fastest_and_of_what_may_be_as_fast(bench: Bench) -> None:
     # The reference differs from itself by 10 %: b may be as fast.
     candidates = Scripted("a", [], (1.0, 1.1)), Scripted("b", [], [1.05]), Scripted("c", [], [4.0])
-    found = measured(list(SampleRun(Scenes(bench, *candidates), Effort(energy="leaders")).records()))
-    assert compare(found["a"], found["b"]).kind == "ambiguous"
+    found = measured(list(SampleRun(Scenes(bench, *candidates), Effort(energy="fastest")).records()))
+    assert compare(found["a"], found["b"]).kind == "inconclusive"
     assert {kernel: m.energy_j for kernel, m in found.items()} == {"a": 2.5, "b": 2.5, "c": None}
 
 
 def test_energy_is_of_four_leaders_at_most(bench: Bench) -> None:
     log: list[str] = []
     candidates = Scripted("a", log, (1.0, 1.0)), *(Scripted(name, log, [1.0]) for name in "bcdef")
-    found = measured(list(SampleRun(Scenes(bench, *candidates), Effort(energy="leaders")).records()))
+    found = measured(list(SampleRun(Scenes(bench, *candidates), Effort(energy="fastest")).records()))
     assert [kernel for kernel, m in found.items() if m.energy_j] == list("abcd")
 
 
@@ -361,7 +361,7 @@ def test_each_cache_state_has_a_gap_of_its_own(bench: Bench) -> None:
     candidate = Scripted("a", [], (1.0, 2.0, 1.2, 3.0), caches=BOTH)
     records = [r for r in SampleRun(Scenes(bench, candidate)).records() if isinstance(r, Measurement)]
     assert {m.cache: m.median_s for m in records} == {"cold": 1.0, "warm": 2.0}
-    assert {m.cache: m.reference_gap for m in records} == pytest.approx({"cold": 0.2, "warm": 0.5})
+    assert {m.cache: m.aa_gap for m in records} == pytest.approx({"cold": 0.2, "warm": 0.5})
 
 
 def test_what_only_serves_others_is_measured_and_reported_to_them_alone(bench: Bench) -> None:
@@ -441,13 +441,13 @@ def test_the_seconds_of_an_experiment_are_those_of_all_groups_before(
     log: list[str] = []
     monkeypatch.setattr(bench.stopwatch, "now", lambda: 1.0 + sum(entry.startswith("turn") for entry in log))
     candidates = (Scripted(name, log, kind=name) for name in "abc")
-    list(SampleRun(Scenes(bench, *candidates), Effort("full", experiment_s=21.0)).records())
+    list(SampleRun(Scenes(bench, *candidates), Effort("fixed", experiment_s=21.0)).records())
     # A round of each group takes two seconds: the first has 7 seconds, the second 6.5 and the last 5.
     assert [log.count(f"turn {name}") for name in "abc"] == [8, 8, 6]
 
 
 def test_before_anything_was_loaded_enough_skips_all_cases(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench, "enough", lambda: True)
+    monkeypatch.setattr(bench, "stop_requested", lambda: True)
     log: list[str] = []
     found = measured(list(SampleRun(Scenes(bench, Scripted("a", log), fails=KernelError("loaded"))).records()))
     assert [(m.state, m.note) for m in found.values()] == [("skipped", sampling.NOT_REACHED)]
@@ -455,7 +455,7 @@ def test_before_anything_was_loaded_enough_skips_all_cases(bench: Bench, monkeyp
 
 def test_once_it_is_enough_no_further_candidate_is_prepared(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     log: list[str] = []
-    monkeypatch.setattr(bench, "enough", lambda: "prepare a" in log)
+    monkeypatch.setattr(bench, "stop_requested", lambda: "prepare a" in log)
     found = measured(list(SampleRun(Scenes(bench, Scripted("a", log), Scripted("b", log))).records()))
     assert {kernel: (m.state, m.rounds) for kernel, m in found.items()} == {"a": ("ok", 2), "b": ("skipped", None)}
     assert (found["b"].note, found["a"].energy_j) == (sampling.NOT_REACHED, None)
@@ -471,7 +471,7 @@ class Floored(Scripted):
         return iter(())
 
     def rates(self, timing: Timing, cache: Cache, rounds: Rounds) -> Fields:
-        return {"gflops": 1.0, "devices": 1, "stored_bytes": 10**12, "floor_s": self.floor * timing.median_s}
+        return {"gflops": 1.0, "devices": 1, "stored_bytes": 10**12, "roofline_s": self.floor * timing.median_s}
 
 
 @pytest.mark.parametrize(("changes", "asked"), [({}, 0), ({"least": 1.5}, 1), ({"floor": 1.4}, 0), ({"floor": 1.6}, 1)])

@@ -39,7 +39,7 @@ def test_copies_by_matrix_and_batch_then_mixed_batches_of_the_small_matrices() -
     end = "operation=y=Ax+y"
     assert found == [
         *(
-            f"{name}|csr/scalar|warm|batch={batch},compose=copies,{end}"
+            f"{name}|csr/scalar|warm|batch={batch},compose=uniform,{end}"
             for name in ("large", "a", "empty", "b")
             for batch in (20, 3)
         ),
@@ -66,7 +66,7 @@ def test_within_a_batch_kernels_in_the_order_of_the_lists_and_then_caches() -> N
     assert [key.rpartition("|")[0] for key in found] == [
         f"a|{name}|{cache}" for name in ("coo/segmented", "csr/scalar", "scipy/loop") for cache in ("cold", "warm")
     ]
-    assert {key.rpartition("|")[2] for key in found} == {"batch=5,compose=copies,operation=y=Ax"}
+    assert {key.rpartition("|")[2] for key in found} == {"batch=5,compose=uniform,operation=y=Ax"}
 
 
 def test_without_a_choice_all_kernels_and_the_libraries_of_the_backend() -> None:
@@ -152,8 +152,8 @@ def test_an_unasked_batch_ends_while_one_looks_and_a_larger_one_is_told_before()
     assert max(estimate(nnz) for nnz in (100, 10**4, 10**5, 10**6)) < 60
     assert max(estimate(nnz, 300 * 2**20) for nnz in (100, 10**4, 10**5, 10**6)) < 75
     assert estimate(3 * 10**6) < 120
-    assert estimate(159_910, batches=[1000], sampling="full") > 300
-    assert estimate(159_910, budget_s=10.0) < estimate(159_910, budget_s=20.0, sampling="full")
+    assert estimate(159_910, batches=[1000], sampling="fixed") > 300
+    assert estimate(159_910, time_limit_s=10.0) < estimate(159_910, time_limit_s=20.0, sampling="fixed")
 
 
 def test_a_larger_batch_takes_longer_and_a_matrix_that_is_skipped_no_time() -> None:
@@ -162,7 +162,7 @@ def test_a_larger_batch_takes_longer_and_a_matrix_that_is_skipped_no_time() -> N
 
     heavy = MatrixInfo("m", "m", 1000, 1000, 60_000)
     assert estimate(heavy, batches=(1000,)) > 2 * estimate(heavy, batches=(10,))
-    assert estimate(heavy, B) > estimate(heavy, B, compose=("copies",))
+    assert estimate(heavy, B) > estimate(heavy, B, compose=("uniform",))
     assert estimate(LARGE) == estimate(EMPTY) < estimate(B)
 
 
@@ -190,10 +190,10 @@ def test_a_run_measures_what_it_owes(bench: Bench) -> None:
         if case.matrix_id == "none":
             assert (m.state, m.note) == ("skipped", "the matrix has no entries")
             continue
-        assert (m.state, m.details.problems) == ("ok", 9), m.note
+        assert (m.state, m.details.batch_size) == ("ok", 9), m.note
         assert m.environment.get("matrices") == ("a, b" if compose == "mixed" else None)
         # Of nine problems in a mixed batch five are copies of the first matrix.
-        rows, cols = {"copies": {"a": (27, 27), "b": (9, 45)}, "mixed": {"a": (19, 35)}}[compose][case.matrix_id]
+        rows, cols = {"uniform": {"a": (27, 27), "b": (9, 45)}, "mixed": {"a": (19, 35)}}[compose][case.matrix_id]
         assert m.details.vector_bytes == 8 * cols + 16 * rows
     done = [r.done for r in records if isinstance(r, Progress)]
     assert done == sorted(done)

@@ -147,13 +147,13 @@ def test_rates_and_bytes_are_those_of_the_whole_batch(bench: Bench, adds: bool) 
     mixed = Composition((A, B), np.array([0, 1, 1, 0, 0]))
     m = measurements(run(bench, KERNELS[0], composition=mixed, adds=adds, names=("a.mtx", "b.mtx")))["a/right"]
     assert m.state == "ok", m.note
-    assert (m.details.problems, m.stored_bytes) == (5, 1000)
+    assert (m.details.batch_size, m.stored_bytes) == (5, 1000)
     rows, cols, nnz = 3 * 3 + 2, 3 * 3 + 2 * 5, 3 * 4 + 2
     assert m.details.vector_bytes == 8 * cols + (16 if adds else 8) * rows
     assert m.median_s == sorted(m.samples_s)[ROUNDS // 2]
     assert m.gflops == pytest.approx(2 * nnz / m.median_s / 1e9)
     compulsory = 12 * nnz + 4 * (rows + 5) + m.details.vector_bytes
-    assert m.floor_s == pytest.approx(compulsory / RATE)
+    assert m.roofline_s == pytest.approx(compulsory / RATE)
     assert m.environment["matrices"] == "a.mtx, b.mtx"
     assert m.environment["source"] == KERNELS[0].source_hash("cpu")
     assert (m.matrix_id, m.device, m.format, m.cache, m.energy_j) == ("m", "cpu", "a", "warm", None)

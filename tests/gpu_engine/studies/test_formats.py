@@ -34,7 +34,7 @@ def bench() -> Iterator[Bench]:
 
 def asked(**params: Any) -> FormatsParams:
     """A short study of one kernel."""
-    few = {"kernels": ["csr/scalar"], "reference": "csr/scalar", "caches": ["warm"], "rounds": 9}
+    few = {"kernels": ["csr/scalar"], "control": "csr/scalar", "caches": ["warm"], "rounds": 9}
     return parse_params(FormatsParams, few | params)
 
 
@@ -88,7 +88,7 @@ def test_a_rectangle_and_its_transpose_have_their_own_bytes(bench: Bench) -> Non
         ("m|csr/scalar|warm|op=AT", "ok", {"op": "AT"}),
     ]
     assert [m.stored_bytes for m in found] == [12 * WIDE.nnz + 4 * (lines + 1) for lines in (40, 9000)]
-    assert all(m.details.same_bits is True and m.details.same_layout is True for m in found)
+    assert all(m.details.bitwise_reproducible is True and m.details.reproducible_rebuild is True for m in found)
 
 
 def test_what_a_job_still_owes_of_the_transpose_is_measured_alone(bench: Bench) -> None:

@@ -22,7 +22,7 @@ GRAPH = MatrixInfo("g", "g", 3, 3, 4)
 FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "")
 """A profile so fast that no real time can be under a floor."""
 
-USUAL = "first=1,near=16,stall=0.98,at_end=fp64"
+USUAL = "start_segments=1,raise_at=16,stall_ratio=0.98,final_storage=fp64"
 
 
 def keys(device: DeviceInfo = CPU, matrices: tuple[MatrixInfo, ...] = (GRAPH,), **params: Any) -> list[str]:
@@ -42,9 +42,9 @@ def schedules(found: list[str]) -> list[str]:
 
 def test_matrix_by_matrix_and_kernel_by_kernel_in_the_order_of_the_list() -> None:
     other = dataclasses.replace(GRAPH, id="h")
-    assert keys(matrices=(other, GRAPH), kernels=("ell/thread+cpms2", "csr/thread+fp64", "csr/thread+free")) == [
-        *("h|csr/thread+fp64|warm|", "h|csr/thread+free|warm|", f"h|ell/thread+cpms2|warm|{USUAL}"),
-        *("g|csr/thread+fp64|warm|", "g|csr/thread+free|warm|", f"g|ell/thread+cpms2|warm|{USUAL}"),
+    assert keys(matrices=(other, GRAPH), kernels=("ell/thread+cpms2", "csr/thread+fp64", "csr/thread+pattern")) == [
+        *("h|csr/thread+fp64|warm|", "h|csr/thread+pattern|warm|", f"h|ell/thread+cpms2|warm|{USUAL}"),
+        *("g|csr/thread+fp64|warm|", "g|csr/thread+pattern|warm|", f"g|ell/thread+cpms2|warm|{USUAL}"),
     ]
 
 
@@ -53,7 +53,7 @@ def test_all_kernels_of_the_backend_without_a_choice() -> None:
     assert schedules(keys()) == [
         *(f"csr/thread+{p} " for p in plain),
         *(f"csr/thread+{p} {USUAL}" for p in segments),
-        "csr/thread+free ",
+        "csr/thread+pattern ",
         *(f"ell/thread+{p} " for p in plain),
         *(f"ell/thread+{p} {USUAL}" for p in segments),
         *(f"csr/thread+short-{p} {USUAL}" for p in segments),
@@ -65,8 +65,8 @@ def test_on_a_gpu_cugraph_is_told_epsilon_and_what_brings_its_ranks_under_it() -
     cases = ["cugraph tolerance=epsilon", "cugraph tolerance=verified"]
     assert schedules(keys(GPU))[-2:] == cases
     assert schedules(keys(GPU, kernels=("cugraph",))) == cases
-    assert schedules(keys(GPU, kernels=("cugraph", "csr/thread+free"), damping=0.5)) == [
-        "csr/thread+free damping=0.5",
+    assert schedules(keys(GPU, kernels=("cugraph", "csr/thread+pattern"), damping=0.5)) == [
+        "csr/thread+pattern damping=0.5",
         *(case.replace("cugraph ", "cugraph damping=0.5,") for case in cases),
     ]
     assert [key for key in keys() if "cugraph" in key] == []
@@ -77,12 +77,17 @@ def test_on_a_gpu_cugraph_is_told_epsilon_and_what_brings_its_ranks_under_it() -
 
 
 def test_every_combination_of_first_and_near_is_a_schedule() -> None:
-    found = keys(kernels=("csr/thread+fp32", "csr/thread+cpms2", "csr/thread+cpms4"), first=(1, 3), near=(16, 0.5))
+    found = keys(
+        kernels=("csr/thread+fp32", "csr/thread+cpms2", "csr/thread+cpms4"), start_segments=(1, 3), raise_at=(16, 0.5)
+    )
     assert schedules(found) == [
         "csr/thread+fp32 ",
-        *(f"csr/thread+cpms2 first=1,near={near},stall=0.98,at_end=fp64" for near in ("16", "0.5")),
         *(
-            f"csr/thread+cpms4 first={first},near={near},stall=0.98,at_end=fp64"
+            f"csr/thread+cpms2 start_segments=1,raise_at={near},stall_ratio=0.98,final_storage=fp64"
+            for near in ("16", "0.5")
+        ),
+        *(
+            f"csr/thread+cpms4 start_segments={first},raise_at={near},stall_ratio=0.98,final_storage=fp64"
             for first in (1, 3)
             for near in ("16", "0.5")
         ),
@@ -90,32 +95,34 @@ def test_every_combination_of_first_and_near_is_a_schedule() -> None:
 
 
 def test_a_value_given_twice_is_one_schedule() -> None:
-    found = keys(kernels=("csr/thread+cpms2",), first=(1, 1), near=(16, 16.0))
+    found = keys(kernels=("csr/thread+cpms2",), start_segments=(1, 1), raise_at=(16, 16.0))
     assert found == [f"g|csr/thread+cpms2|warm|{USUAL}"]
 
 
 def test_a_first_past_the_segments_of_a_kernel() -> None:
-    assert [text for text in schedules(keys(first=(3,))) if "cpms2" in text] == []
-    assert "csr/thread+cpms4 first=3,near=16,stall=0.98,at_end=fp64" in schedules(keys(first=(3,)))
-    with pytest.raises(ParameterError, match=r"first is 3; csr/thread\+cpms2 has 2 segments. Take no more"):
-        keys(kernels=("csr/thread+cpms2", "csr/thread+cpms4"), first=(4, 3))
+    assert [text for text in schedules(keys(start_segments=(3,))) if "cpms2" in text] == []
+    assert "csr/thread+cpms4 start_segments=3,raise_at=16,stall_ratio=0.98,final_storage=fp64" in schedules(
+        keys(start_segments=(3,))
+    )
+    with pytest.raises(ParameterError, match=r"start_segments is 3; csr/thread\+cpms2 has 2 segments. Take no more"):
+        keys(kernels=("csr/thread+cpms2", "csr/thread+cpms4"), start_segments=(4, 3))
 
 
 def test_values_may_stay_in_segments_on_a_gpu_only() -> None:
     ends = ("fp64", "segments")
-    found = keys(GPU, kernels=("csr/thread+fp64", "split/tile+cpms2", "split/tile+free-cpms2"), at_end=ends)
-    stall = "first=1,near=16,stall=0.98"
+    found = keys(GPU, kernels=("csr/thread+fp64", "split/tile+cpms2", "split/tile+pattern-cpms2"), final_storage=ends)
+    stall = "start_segments=1,raise_at=16,stall_ratio=0.98"
     # Without matrix values nothing can stay.
     assert schedules(found) == [
         "csr/thread+fp64 ",
-        *(f"split/tile+cpms2 {stall},at_end={end}" for end in ends),
-        f"split/tile+free-cpms2 {stall},at_end=fp64",
+        *(f"split/tile+cpms2 {stall},final_storage={end}" for end in ends),
+        f"split/tile+pattern-cpms2 {stall},final_storage=fp64",
     ]
-    with pytest.raises(ParameterError, match=r"at_end is segments; on a CPU values become fp64.*Choose fp64"):
-        keys(at_end=ends)
+    with pytest.raises(ParameterError, match=r"final_storage is segments; on a CPU values become fp64.*Choose fp64"):
+        keys(final_storage=ends)
 
 
-@pytest.mark.parametrize("name", ["first", "near", "at_end"])
+@pytest.mark.parametrize("name", ["start_segments", "raise_at", "final_storage"])
 def test_a_list_of_schedules_is_not_empty(name: str) -> None:
     empty: dict[str, Any] = {name: ()}
     with pytest.raises(ParameterError, match=name):
@@ -132,10 +139,10 @@ def test_unknown_kernels_are_refused_with_those_of_the_backend() -> None:
 def test_weights_leave_out_what_keeps_none() -> None:
     used, ignored = keys(weights="use"), keys()
     assert [key.replace("weights=use", "").replace("|,", "|") for key in used] == [
-        k for k in ignored if "free" not in k
+        k for k in ignored if "pattern" not in k
     ]
-    with pytest.raises(ParameterError, match=r"csr/thread\+free keeps no values .* take weights = ignore"):
-        keys(weights="use", kernels=("csr/thread+free",))
+    with pytest.raises(ParameterError, match=r"csr/thread\+pattern keeps no values .* take weights = ignore"):
+        keys(weights="use", kernels=("csr/thread+pattern",))
 
 
 def test_parameters_of_the_ranks_that_are_not_the_default_are_axes() -> None:
@@ -153,7 +160,7 @@ def test_a_longer_list_takes_longer() -> None:
         return PagerankStudy().estimate_s(PagerankParams(**params), [MatrixInfo("m", "m", 10**6, 10**6, 10**7)], CPU)
 
     two = estimate(kernels=("csr/thread+fp64", "csr/thread+cpms2"))
-    assert estimate(kernels=("csr/thread+fp64", "csr/thread+cpms2"), near=(1.0, 16.0)) > two
+    assert estimate(kernels=("csr/thread+fp64", "csr/thread+cpms2"), raise_at=(1.0, 16.0)) > two
     assert estimate(kernels=("csr/thread+fp64", "csr/thread+cpms2"), iterations_max=3) < two
 
 
@@ -162,10 +169,12 @@ def web() -> CsrMatrix:
 
 
 def test_a_run_measures_what_it_owes_each_with_its_schedule(bench: Bench) -> None:
-    params = PagerankParams(kernels=("csr/thread+fp64", "csr/thread+cpms4"), first=(1, 2), near=(1.0, 256.0))
+    params = PagerankParams(
+        kernels=("csr/thread+fp64", "csr/thread+cpms4"), start_segments=(1, 2), raise_at=(1.0, 256.0)
+    )
     infos = [MatrixInfo("w", "w", 400, 400, 1), MatrixInfo("t", "t", 3, 3, 4)]
     cases = tuple(PagerankStudy().cases(params, infos, bench.device))
-    owed = [case for case in cases if case.matrix_id == "t" or "first=2" in case.key]
+    owed = [case for case in cases if case.matrix_id == "t" or "start_segments=2" in case.key]
     matrices = {"w": web(), "t": TRIANGLE}
     records = list(PagerankStudy().run(params, owed, matrices, bench))
     found = [r for r in records if isinstance(r, Measurement)]
@@ -175,14 +184,14 @@ def test_a_run_measures_what_it_owes_each_with_its_schedule(bench: Bench) -> Non
     graph = transition_matrix(web(), params)
     written = {r.case: r.arrays["written"] for r in records if isinstance(r, Trace)}
     for near in ("1", "256"):
-        schedule = parse_params(Schedule, {"segments": 4, "first": 2, "near": float(near)})
-        key = f"w|csr/thread+cpms4|warm|first=2,near={near},stall=0.98,at_end=fp64"
+        schedule = parse_params(Schedule, {"segments": 4, "start_segments": 2, "raise_at": float(near)})
+        key = f"w|csr/thread+cpms4|warm|start_segments=2,raise_at={near},stall_ratio=0.98,final_storage=fp64"
         assert written[key] == emulate(graph, PageRankParams(), schedule).written
     assert len(set(written.values())) > 2
 
 
 def test_progress_counts_cases_over_all_matrices(bench: Bench) -> None:
-    params = PagerankParams(kernels=("csr/thread+fp64", "csr/thread+free"))
+    params = PagerankParams(kernels=("csr/thread+fp64", "csr/thread+pattern"))
     infos = [MatrixInfo(name, name, 3, 3, 4) for name in "ab"]
     cases = tuple(PagerankStudy().cases(params, infos, bench.device))
     records = list(PagerankStudy().run(params, cases, {"a": TRIANGLE, "b": TRIANGLE}, bench))

@@ -51,7 +51,7 @@ FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**18, RATE, RATE), B
 """A profile so fast that no real time can be under a floor."""
 
 ALL = tuple(kernel.name for kernel in kernels_on("cpu"))
-PHASES = ("pull_s", "settle_s", "scale_s", "convert_s")
+PHASES = ("pull_s", "norm_s", "scale_s", "convert_s")
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def test_ranks_are_judged_and_compared_with_those_of_fp64(everything: list[Recor
         judged = m.details.residual or 0.0, m.details.mass_error or 0.0, m.details.distance or 0.0
         most = (1e-6, 1e-6, 1e-6) if name.endswith("fp32") else (PARAMS.epsilon, 1e-12, 1.2e-9)
         assert all(value < limit for value, limit in zip(judged, most, strict=True)), name
-    assert (found["csr/thread+fp64"].details.distance, found["csr/thread+fp64"].details.overlap) == (0.0, 1.0)
+    assert (found["csr/thread+fp64"].details.distance, found["csr/thread+fp64"].details.top_k_agreement) == (0.0, 1.0)
     # Cut at 2⁻²³ and at 2⁻⁵², ranks are not those of fp64 to the last bit.
     distance = {name: m.details.distance or 0.0 for name, m in found.items()}
     assert distance["csr/thread+fp32"] > 1e-9 > distance["csr/thread+cpms2"] > 0.0
@@ -186,9 +186,9 @@ def test_the_ranks_worked_out_by_hand_and_the_bytes_of_their_run(bench: Bench) -
     fp64, heads = found["csr/thread+fp64"], found["csr/thread+cpms2"]
     assert fp64.stored_bytes == 4 * 4 + 4 * 4 + 8 * 4 + 2 * 8 * 3
     # Worked out in test_bytes: 115 bytes in fp64, 75 on heads, 87 with the tails written.
-    assert fp64.floor_s == pytest.approx((fp64.details.iterations or 0) * 115 / RATE)
+    assert fp64.roofline_s == pytest.approx((fp64.details.iterations or 0) * 115 / RATE)
     low, high = heads.details.iterations_by_segments
-    assert heads.floor_s == pytest.approx((low * 75 + 87 + (high - 1) * 115) / RATE)
+    assert heads.roofline_s == pytest.approx((low * 75 + 87 + (high - 1) * 115) / RATE)
 
 
 @pytest.mark.parametrize("matrix", [NO_LINKS, dense([[1]])], ids=["no links", "one page"])
@@ -196,7 +196,7 @@ def test_graphs_with_hardly_anything_in_them_are_measured(bench: Bench, matrix: 
     for m in measurements(run(bench, matrix)).values():
         assert m.state == "ok", m.note
         assert m.details.top_ranks == pytest.approx([1 / matrix.n_rows] * matrix.n_rows, rel=1e-7)
-        assert m.details.overlap == 1.0
+        assert m.details.top_k_agreement == 1.0
 
 
 def test_segments_are_skipped_in_a_norm_that_their_rule_does_not_know(bench: Bench) -> None:
@@ -210,7 +210,7 @@ def test_the_transition_matrix_is_of_the_part_that_was_chosen(bench: Bench) -> N
     grid = generate("stencil", {"points": 5, "nx": 6, "ny": 5})
     (full,), (lower,) = (
         measurements(run(bench, grid, "csr/thread+fp64", params=params)).values()
-        for params in (PageRankParams(), PageRankParams(part="lower"))
+        for params in (PageRankParams(), PageRankParams(triangle="lower"))
     )
     # Each of 30 points has itself and its neighbours; below the diagonal a row has none but that of the first point.
     assert (full.details.links, full.details.dangling_pages) == (grid.nnz, 0)
@@ -292,9 +292,9 @@ def test_kernels_that_do_not_fit_together_have_rounds_of_their_own(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench.stopwatch, "memory_bytes", 1)
-    records = run(bench, TRIANGLE, "csr/thread+fp64", "csr/thread+free")
+    records = run(bench, TRIANGLE, "csr/thread+fp64", "csr/thread+pattern")
     order = [(type(r).__name__, r.case.split("|")[1]) for r in records if isinstance(r, Started | Measurement)]
-    first, second = ("csr/thread+fp64", "csr/thread+free")
+    first, second = ("csr/thread+fp64", "csr/thread+pattern")
     ended = 1 + ROUNDS
     assert order[: ended + 1] == [*[("Started", first)] * ended, ("Measurement", first)]
     # The reference is in the rounds of the second one too.
@@ -329,8 +329,8 @@ class PartTimer:
     def __init__(self, seconds: float) -> None:
         self._each, self._count = seconds, 0
 
-    def __call__(self, part: Callable[[], None]) -> None:
-        part()
+    def __call__(self, triangle: Callable[[], None]) -> None:
+        triangle()
         self._count += 1
 
     def seconds(self) -> list[float]:

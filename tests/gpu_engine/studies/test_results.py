@@ -48,11 +48,11 @@ def test_what_is_fastest_is_said_where_it_is_decided() -> None:
     [
         (),
         (FIRST, VAGUE),
-        (replace(FIRST, reference_gap=0.3), SLOWER),
+        (replace(FIRST, aa_gap=0.3), SLOWER),
         (replace(FIRST, state="unconverged"),),
         (untimed("csr/vector", "failed", "no"),),
     ],
-    ids=["nothing", "ambiguous", "busy", "unconverged", "failed"],
+    ids=["nothing", "inconclusive", "busy", "unconverged", "failed"],
 )
 def test_nothing_is_fastest_where_that_is_not_decided(undecided: tuple[Measurement, ...]) -> None:
     assert summed(*undecided)["fastest"] == []

@@ -22,7 +22,7 @@ FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),),
 """A profile so fast that no real time can be under a floor."""
 
 
-OURS = ("p*-pipelined", "p*-packed", "p*-packed-pipelined", "p*-kept")
+OURS = ("p*-pipelined", "p*-packed", "p*-packed-pipelined", "p*-prepacked")
 
 
 def keys(*matrices: MatrixInfo, device: DeviceInfo = CPU, **params: Any) -> list[str]:
@@ -35,22 +35,22 @@ def test_by_partitioning_work_and_number_of_devices() -> None:
     found = keys(devices=[2, 1], partitionings=["pCOO", "pCSC"], strategies=["p*-opt", "baseline"])
     assert found == [
         *(
-            f"a|pCOO/{strategy}|warm|devices={count},work=cold,merge=host"
+            f"a|pCOO/{strategy}|warm|devices={count},workload=cold,merge=host"
             for count in (2, 1)
             for strategy in ("p*-opt", "baseline")
         ),
         *(
-            f"a|pCOO/resident|warm|devices={count},work=resident,cut={cut}"
-            for count, cut in ((2, "entries"), (2, "lines"), (1, "entries"))
+            f"a|pCOO/resident|warm|devices={count},workload=resident,balance={cut}"
+            for count, cut in ((2, "nonzeros"), (2, "rows"), (1, "nonzeros"))
         ),
         *(
-            f"a|pCOO/iterate|warm|devices={count},work=iterate,exchange=image,overlap={overlap}"
+            f"a|pCOO/iterate|warm|devices={count},workload=iterate,exchange=halo,overlap={overlap}"
             for count in (2, 1)
             for overlap in ("on", "off")
         ),
         # The paper gathers columns on a device, but not in its baseline.
         *(
-            f"a|pCSC/{strategy}|warm|devices={count},work=cold,merge={merge}"
+            f"a|pCSC/{strategy}|warm|devices={count},workload=cold,merge={merge}"
             for count in (2, 1)
             for strategy, merge in (("p*-opt", "gather"), ("baseline", "host"))
         ),
@@ -58,10 +58,22 @@ def test_by_partitioning_work_and_number_of_devices() -> None:
 
 
 def test_chunks_are_of_csr_and_merged_on_the_host_by_our_kernels() -> None:
-    found = keys(devices=[1], work=["cold"], strategies=["p*-packed"], merge=["paper", "device"], product=["ours"])
-    assert found == ["a|pCSR/p*-packed|warm|devices=1,work=cold,merge=host"]
-    both = keys(devices=[1], work=["cold"], strategies=["p*-kept"], product=["ours", "cusparse"], device=GPU)
-    assert both == ["a|pCSR/p*-kept|warm|devices=1,work=cold,merge=host"]
+    found = keys(
+        devices=[1],
+        workload=["cold"],
+        strategies=["p*-packed"],
+        merge=["paper", "device"],
+        kernel_library=["sparsight"],
+    )
+    assert found == ["a|pCSR/p*-packed|warm|devices=1,workload=cold,merge=host"]
+    both = keys(
+        devices=[1],
+        workload=["cold"],
+        strategies=["p*-prepacked"],
+        kernel_library=["sparsight", "cusparse"],
+        device=GPU,
+    )
+    assert both == ["a|pCSR/p*-prepacked|warm|devices=1,workload=cold,merge=host"]
 
 
 def test_what_is_measured_without_a_choice() -> None:
@@ -79,29 +91,32 @@ def test_what_is_measured_without_a_choice() -> None:
 @pytest.mark.parametrize(("gpus", "counts"), [(0, (1,)), (1, (1,)), (2, (1, 2)), (6, (1, 2, 4, 6)), (8, (1, 2, 4, 8))])
 def test_powers_of_two_up_to_all_gpus(gpus: int, counts: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scaling, "device_count", lambda device: gpus)
-    found = keys(device=GPU, partitionings=["pCSR"], work=["resident"], cut=["entries"])
-    assert found == [f"a|pCSR/resident|warm|devices={count},work=resident,cut=entries" for count in counts]
+    found = keys(device=GPU, partitionings=["pCSR"], workload=["resident"], balance=["nonzeros"])
+    assert found == [f"a|pCSR/resident|warm|devices={count},workload=resident,balance=nonzeros" for count in counts]
 
 
 def test_merges_exchanges_and_precisions() -> None:
-    merged = keys(devices=[2], partitionings=["pCSR"], work=["cold"], strategies=["p*"], merge=["paper", "device"])
-    assert merged == [f"a|pCSR/p*|warm|devices=2,work=cold,merge={merge}" for merge in ("host", "device")]
-    same = keys(devices=[2, 2], partitionings=["pCSR"], work=["cold"], strategies=["p*"], merge=["host", "paper"])
+    merged = keys(devices=[2], partitionings=["pCSR"], workload=["cold"], strategies=["p*"], merge=["paper", "device"])
+    assert merged == [f"a|pCSR/p*|warm|devices=2,workload=cold,merge={merge}" for merge in ("host", "device")]
+    same = keys(devices=[2, 2], partitionings=["pCSR"], workload=["cold"], strategies=["p*"], merge=["host", "paper"])
     assert same == merged[:1]
-    cut = keys(devices=[1, 2], partitionings=["pCSR"], work=["cold"], cold_cut=["paper", "lines"], merge=["host"])
-    assert [key for key in cut if "cut" in key] == [
-        f"a|pCSR/{strategy}|warm|devices=2,work=cold,merge=host,cut=lines" for strategy in ("p*", "p*-opt", *OURS)
+    cut = keys(
+        devices=[1, 2], partitionings=["pCSR"], workload=["cold"], cold_balance=["paper", "rows"], merge=["host"]
+    )
+    assert [key for key in cut if "balance" in key] == [
+        f"a|pCSR/{strategy}|warm|devices=2,workload=cold,merge=host,balance=rows"
+        for strategy in ("p*", "p*-opt", *OURS)
     ]
     assert len(cut) == len(set(cut)) == 2 * 3 + 2 + 3 * len(OURS)
     placed = keys(
         devices=[1, 2],
         partitionings=["pCSR"],
-        work=["cold"],
+        workload=["cold"],
         strategies=["baseline", "p*-opt"],
         placement=["paper", "one", "beside"],
         affinity=["on", "off"],
     )
-    start = "a|pCSR/{}|warm|devices={},work=cold,merge=host{}"
+    start = "a|pCSR/{}|warm|devices={},workload=cold,merge=host{}"
     assert placed == [
         *(start.format(name, 1, "") for name in ("baseline", "p*-opt")),
         # One thread of the host has all devices, and p*-opt is beside them anyway.
@@ -112,20 +127,26 @@ def test_merges_exchanges_and_precisions() -> None:
             for affinity in ("", ",affinity=off")
         ),
     ]
-    ranked = keys(devices=[2], work=["pagerank"], exchange=["all-gather", "image"], overlap=["off"])
+    ranked = keys(devices=[2], workload=["pagerank"], exchange=["all-gather", "halo"], overlap=["off"])
     assert ranked == [
-        f"a|pCSR/{stored}|warm|devices=2,work=pagerank,exchange={exchange},overlap=off"
+        f"a|pCSR/{stored}|warm|devices=2,workload=pagerank,exchange={exchange},overlap=off"
         for stored in RANKS
-        for exchange in ("all-gather", "image")
+        for exchange in ("all-gather", "halo")
     ]
-    iterated = keys(devices=[2], partitionings=["pCSR"], work=["iterate"], exchange=["all-gather"], overlap=["off"])
-    assert iterated == ["a|pCSR/iterate|warm|devices=2,work=iterate,exchange=all-gather,overlap=off"]
-    both = ["ours", "cusparse"]
-    rival = keys(devices=[2], partitionings=["pCSR"], strategies=["p*"], cut=["lines"], overlap=["on"], product=both)
+    iterated = keys(devices=[2], partitionings=["pCSR"], workload=["iterate"], exchange=["all-gather"], overlap=["off"])
+    assert iterated == ["a|pCSR/iterate|warm|devices=2,workload=iterate,exchange=all-gather,overlap=off"]
+    both = ["sparsight", "cusparse"]
+    rival = keys(
+        devices=[2], partitionings=["pCSR"], strategies=["p*"], balance=["rows"], overlap=["on"], kernel_library=both
+    )
     assert [key.partition("devices=2,")[2] for key in rival] == [
         case + product
-        for case in ("work=cold,merge=host", "work=resident,cut=lines", "work=iterate,exchange=image,overlap=on")
-        for product in ("", ",product=cusparse")
+        for case in (
+            "workload=cold,merge=host",
+            "workload=resident,balance=rows",
+            "workload=iterate,exchange=halo,overlap=on",
+        )
+        for product in ("", ",kernel_library=cusparse")
     ]
 
 
@@ -134,13 +155,13 @@ def test_merges_exchanges_and_precisions() -> None:
     [
         ({"partitionings": ["pELL"]}, "no partitioning 'pELL'; known partitionings: pCSR, pCSC, pCOO, pCOO-columns"),
         ({"strategies": ["p"]}, r"no strategy 'p'; known strategies: baseline, p\*, p\*-opt"),
-        ({"partitionings": ["pCSC"], "work": ["iterate"]}, "iterate needs parts of rows.*Add pCSR"),
-        ({"partitionings": ["pCOO"], "work": ["pagerank"]}, "PageRank pCSR.*Add pCSR"),
+        ({"partitionings": ["pCSC"], "workload": ["iterate"]}, "iterate needs parts of rows.*Add pCSR"),
+        ({"partitionings": ["pCOO"], "workload": ["pagerank"]}, "PageRank pCSR.*Add pCSR"),
         ({"devices": [0]}, "devices"),
         ({"devices": [65]}, "devices"),
-        ({"work": []}, "work"),
+        ({"workload": []}, "workload"),
         ({"merge": []}, "merge"),
-        ({"work": ["warm"]}, "cold, resident, iterate, pagerank"),
+        ({"workload": ["warm"]}, "cold, resident, iterate, pagerank"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(params: dict[str, Any], message: str) -> None:
@@ -152,11 +173,15 @@ def test_more_nonzeros_and_more_cases_take_longer() -> None:
     def estimate(nnz: int, **params: Any) -> float:
         return ScalingStudy().estimate_s(ScalingParams(**params), [MatrixInfo("m", "m", 1000, 1000, nnz)], CPU)
 
-    assert estimate(10_000_000, sampling="full") > 2 * estimate(1_000_000, sampling="full")
+    assert estimate(10_000_000, sampling="fixed") > 2 * estimate(1_000_000, sampling="fixed")
     # Unasked no more rounds are made than there is time for.
     assert estimate(1_000_000) < 60
-    assert estimate(10_000_000) < estimate(10_000_000, sampling="full") / 2
-    assert estimate(1_000_000) > estimate(1_000_000, work=("cold",)) > estimate(1_000_000, devices=(1,), work=("cold",))
+    assert estimate(10_000_000) < estimate(10_000_000, sampling="fixed") / 2
+    assert (
+        estimate(1_000_000)
+        > estimate(1_000_000, workload=("cold",))
+        > estimate(1_000_000, devices=(1,), workload=("cold",))
+    )
 
 
 MATRICES = {"wide": dense([[1, 0, 2, 0], [0, 0, 0, 5]]), "grid": generate("stencil", {"points": 5, "nx": 9, "ny": 8})}
@@ -175,7 +200,7 @@ def test_a_run_measures_what_it_owes(bench: Bench) -> None:
     assert list(found) == [case.key for case in owed]
     assert len(owed) == 2 * 5
     for case in owed:
-        m, work = found[case.key], dict(case.axes)["work"]
+        m, work = found[case.key], dict(case.axes)["workload"]
         possible = case.matrix_id == "grid" or work == "cold"
         assert (m.state, m.details.devices) == ("ok" if possible else "skipped", 3), m.note
         assert (m.median_s is not None) == possible
@@ -194,7 +219,7 @@ def test_a_process_that_sees_fewer_gpus_than_the_cases_need_says_so(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The cases were listed where there are four devices."""
-    params = ScalingParams(partitionings=("pCSR",), work=("resident",))
+    params = ScalingParams(partitionings=("pCSR",), workload=("resident",))
     cases = tuple(ScalingStudy().cases(params, infos(MATRICES)[1:], CPU))
     monkeypatch.setattr("gpu_engine.multigpu.device_group.VIRTUAL_MAX", 1)
     monkeypatch.setattr(scaling, "CPU_DEVICES", (1,))

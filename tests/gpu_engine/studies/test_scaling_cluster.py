@@ -88,7 +88,7 @@ def test_streams_alone_order_what_members_launch(
     cluster = dataclasses.replace(cluster_of(stored(tmp_path / "matrix", matrix), a=3), transport="nccl")
     with open_crew(cluster, 3) as crew:
         for cut_rows in (False, True):
-            team = product(crew, matrix, 3, "image", overlap, cut_rows=cut_rows)
+            team = product(crew, matrix, 3, "halo", overlap, cut_rows=cut_rows)
             team.load(x)
             for act in ("advance", "exchange", "multiply"):
                 team.together("sample", act, 9)
@@ -96,7 +96,7 @@ def test_streams_alone_order_what_members_launch(
             team.read(found)
             check(matrix, x, 9, found)
             team.drop()
-        team = ranking(crew, graph, 3, segments, "image", overlap)
+        team = ranking(crew, graph, 3, segments, "halo", overlap)
         run, *others = team.together("find", schedule)
         team.read(ranks)
     assert others == [run] * 2
@@ -112,7 +112,7 @@ def test_a_member_leaves_once_nothing_is_left_of_what_it_captured(
     """NCCL waits for ever for graphs in which it was captured."""
     left, captured = list[dict[Any, Any]](), list[Replays]()
 
-    class Watched(StreamTransport):
+    class IndependentlyTimed(StreamTransport):
         def close(self) -> None:
             left.extend(dict(replays._captured) for replays in captured)
 
@@ -121,12 +121,12 @@ def test_a_member_leaves_once_nothing_is_left_of_what_it_captured(
             super().__init__(streams)
             captured.append(self)
 
-    monkeypatch.setitem(TRANSPORTS, "nccl", Watched)
+    monkeypatch.setitem(TRANSPORTS, "nccl", IndependentlyTimed)
     monkeypatch.setattr(member, "Replays", Listed)
     matrix = scaled(GRID)
     cluster = dataclasses.replace(cluster_of(stored(tmp_path / "matrix", matrix), a=1), transport="nccl")
     with open_crew(cluster, 1) as crew:
-        team = product(crew, matrix, 1, "image", True)
+        team = product(crew, matrix, 1, "halo", True)
         team.together("sample", "advance", 9)
         assert [len(replays._captured) for replays in captured] == [1]
         team.drop()
@@ -146,7 +146,7 @@ class Sending(LoggingDevice):
 
 
 @pytest.mark.parametrize(
-    ("segments", "exchange", "overlap"), [(0, "image", True), (2, "image", False), (4, "all-gather", True)]
+    ("segments", "exchange", "overlap"), [(0, "halo", True), (2, "halo", False), (4, "all-gather", True)]
 )
 def test_members_find_the_ranks_that_one_process_finds(
     tmp_path: Path, exchange: ExchangeName, segments: int, overlap: bool
@@ -210,7 +210,7 @@ def test_what_records_of_a_cluster_say(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(scaling, "RANKS", ("pagerank+cpms2",))
     cluster = cluster_of(stored(tmp_path / "grid", GRID), a=2, b=1)
     works = ["cold", "iterate", "pagerank"]
-    found = measured(run_study(cluster, GRID, devices=[1, 2, 3], work=works, overlap=["on"], sampling="full"))
+    found = measured(run_study(cluster, GRID, devices=[1, 2, 3], workload=works, overlap=["on"], sampling="fixed"))
     assert [m.state for m in found] == ["ok"] * 6, [m.note for m in found]
     names = {1: "a/virtual:0", 2: "a/virtual:0, b/virtual:0", 3: "a/virtual:0, a/virtual:1, b/virtual:0"}
     for m in found:
@@ -228,7 +228,7 @@ def test_what_records_of_a_cluster_say(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_more_devices_than_there_are_skip_a_case(tmp_path: Path) -> None:
     cluster = cluster_of(stored(tmp_path / "grid", GRID), a=1, b=1)
-    few, many = measured(run_study(cluster, GRID, devices=[2, 3], work=["iterate"], overlap=["on"]))
+    few, many = measured(run_study(cluster, GRID, devices=[2, 3], workload=["iterate"], overlap=["on"]))
     assert (few.state, many.state) == ("ok", "skipped")
     assert "3 devices are to share the matrix; the cluster has 2" in many.note
 
@@ -272,7 +272,7 @@ def test_a_lost_host_ends_the_study_with_what_was_measured(
 
     cluster = Cluster(ray, places, "object-store", folder_of, Held)
     with pytest.raises(LostError) as lost:
-        run_study(cluster, GRID, GRID, devices=[3], work=[work], overlap=["on"])
+        run_study(cluster, GRID, GRID, devices=[3], workload=[work], overlap=["on"])
     assert {(m.matrix_id, m.state) for m in measured(lost.value.records)} == {("0", "ok")}
     assert lost.value.error.hosts == ("b",)
     assert lost.value.error.code == "host_lost"
@@ -294,7 +294,7 @@ def test_a_device_that_fails_between_others_ends_the_study(tmp_path: Path, error
 
     cluster = cluster_of(stored(tmp_path / "grid", GRID), failing("virtual:1", fail, 1), a=2, b=1)
     with pytest.raises((kind, LostError), match=r"An illegal access|failed while measuring .*: Full\."):
-        run_study(cluster, GRID, devices=[3], work=["iterate"], overlap=["off"])
+        run_study(cluster, GRID, devices=[3], workload=["iterate"], overlap=["off"])
 
 
 def test_a_part_that_does_not_fit_skips_its_case_alone(tmp_path: Path) -> None:
@@ -307,20 +307,20 @@ def test_a_part_that_does_not_fit_skips_its_case_alone(tmp_path: Path) -> None:
     cluster = cluster_of(
         stored(tmp_path / "grid", GRID), failing("virtual:1", lambda: next(fails, lambda: None)(), 0), a=2, b=1
     )
-    found = measured(run_study(cluster, GRID, devices=[2, 3], work=["iterate"], overlap=["on"]))
+    found = measured(run_study(cluster, GRID, devices=[2, 3], workload=["iterate"], overlap=["on"]))
     assert {m.details.devices: (m.state, m.note) for m in found} == {2: ("ok", VIRTUAL), 3: ("skipped", "Full.")}
 
 
 def test_what_a_cluster_does_not_measure_is_refused(tmp_path: Path) -> None:
     device = describe(cluster_of(tmp_path, a=2, b=1).places, OWN)
     info = MatrixInfo("a", "a", 3, 3, 4)
-    for params in ({"work": ["cold", "resident"]}, {"partitionings": ["pCOO"]}, {"product": ["cusparse"]}):
+    for params in ({"workload": ["cold", "resident"]}, {"partitionings": ["pCOO"]}, {"kernel_library": ["cusparse"]}):
         with pytest.raises(ParameterError, match="cluster measures iterate and pagerank, cut as pCSR"):
             list(ScalingStudy().cases(parse_params(ScalingParams, params), [info], device))
     with pytest.raises(ParameterError, match="cluster is 3 devices of 2 hosts together"):
         check_device(FormatsStudy(), device)
     cases = [dict(case.axes) for case in ScalingStudy().cases(ScalingParams(), [info], device)]
-    assert {(axes["work"], axes["devices"]) for axes in cases} == {("iterate", "1"), ("iterate", "2")}
+    assert {(axes["workload"], axes["devices"]) for axes in cases} == {("iterate", "1"), ("iterate", "2")}
 
 
 def test_a_cluster_is_of_two_hosts_or_of_groups_of_one() -> None:

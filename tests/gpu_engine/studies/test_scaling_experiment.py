@@ -72,7 +72,7 @@ def test_what_a_record_says(bench: Bench) -> None:
         assert m.median_s == sorted(m.samples_s)[4]
         assert m.gflops == pytest.approx(2 * GRID.nnz / m.median_s / 1e9)
         # That of one device, however many there are.
-        assert m.floor_s == GRID.compulsory_bytes / 1e13
+        assert m.roofline_s == GRID.compulsory_bytes / 1e13
         assert m.environment["devices"] == ", ".join(f"virtual:{i}" for i in range(setting.devices))
     resident, iterated, ranked, cold = found
     assert [m.details.strategy for m in found] == ["", "", "", "p*-opt"]
@@ -109,7 +109,7 @@ def test_the_floor_follows_the_footprint_of_one_device_of_many() -> None:
     profile = DeviceProfile("cpu", "test", size // 2, points, "")
     with opened(profile) as bench:
         alone, four = measured(bench, [dataclasses.replace(COLD, devices=count) for count in (1, 4)])
-    assert (alone.floor_s, four.floor_s) == (size / 2e12, size / 8e12)
+    assert (alone.roofline_s, four.roofline_s) == (size / 2e12, size / 8e12)
 
 
 def test_each_round_samples_every_case_once_in_an_order_of_its_own(bench: Bench) -> None:

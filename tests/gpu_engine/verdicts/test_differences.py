@@ -48,7 +48,7 @@ def test_kernels_of_a_job_are_paired_by_matrix_and_cache() -> None:
     job = results(
         measurement("csr/vector", 1e-3),
         measurement("ell/thread", 2e-3),
-        measurement("csr/vector", 1e-3, "n", "cold") | {"reference_gap": 0.01},
+        measurement("csr/vector", 1e-3, "n", "cold") | {"aa_gap": 0.01},
         measurement("ell/thread", 1.01e-3, "n", "cold"),
         measurement("csr/vector", 1e-3, "alone"),
     )
@@ -63,7 +63,7 @@ def test_kernels_of_a_job_are_paired_by_matrix_and_cache() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "verdict"), [(2e-3, "slower"), (5e-4, "faster"), (1e-3, "ambiguous"), (1.045e-3, "ambiguous")]
+    ("seconds", "verdict"), [(2e-3, "slower"), (5e-4, "faster"), (1e-3, "inconclusive"), (1.045e-3, "inconclusive")]
 )
 def test_between_jobs_only_a_plain_gap_decides_and_nothing_is_the_same(seconds: float, verdict: str) -> None:
     (found,) = compare_results(results(measurement("csr/vector", 1e-3)), results(measurement("csr/vector", seconds)))
@@ -105,7 +105,7 @@ def test_every_case_of_the_baseline_has_its_row_with_a_time_or_without(
     first, second = compare_results(results(before, shared), results(after, shared))
     assert (first.baseline, first.other, first.verdict, first.ratio) == ("csr/vector", "csr/vector", verdict, None)
     assert reason in first.reason
-    assert (second.baseline, second.verdict) == ("ell/thread", "ambiguous")
+    assert (second.baseline, second.verdict) == ("ell/thread", "inconclusive")
 
 
 def test_cases_of_other_axes_are_other_cases() -> None:
@@ -122,7 +122,7 @@ def test_what_is_ambiguous_between_jobs_says_why() -> None:
     pairs = (measurement("csr/vector", 1.03e-3), "a gap of 2.9% decides nothing"), (wide, "intervals overlap")
     for after, reason in pairs:
         (found,) = compare_results(results(measurement("csr/vector", 1e-3)), results(after))
-        assert found.verdict == "ambiguous"
+        assert found.verdict == "inconclusive"
         assert reason in found.reason
 
 
@@ -147,7 +147,7 @@ def test_each_device_is_held_against_itself() -> None:
 
 
 def test_a_plain_gap_over_what_noise_explains_decides_between_jobs() -> None:
-    before, after = (measurement("csr/vector", seconds) | {"reference_gap": 0.01} for seconds in (1e-3, 1.07e-3))
+    before, after = (measurement("csr/vector", seconds) | {"aa_gap": 0.01} for seconds in (1e-3, 1.07e-3))
     (found,) = compare_results(results(before), results(after))
     assert found.verdict == "slower"
     assert found.slowdown == pytest.approx(0.07)
@@ -156,8 +156,8 @@ def test_a_plain_gap_over_what_noise_explains_decides_between_jobs() -> None:
 @pytest.mark.parametrize(
     ("seconds", "in_one_job", "between_jobs"),
     [
-        (1.04e-3, "slower", "ambiguous"),
-        (0.96e-3, "faster", "ambiguous"),
+        (1.04e-3, "slower", "inconclusive"),
+        (0.96e-3, "faster", "inconclusive"),
         (1.06e-3, "slower", "slower"),
         (0.94e-3, "faster", "faster"),
     ],
@@ -167,7 +167,7 @@ def test_a_gap_that_decides_in_one_job_has_to_be_over_five_percent_between_two(
 ) -> None:
     def steady(kernel: str, median: float) -> dict[str, Any]:
         alike = dict.fromkeys(("median_s", "ci_low_s", "ci_high_s", "min_s", "q1_s", "q3_s"), median)
-        return measurement(kernel, median) | alike | {"samples_s": [median] * 9, "reference_gap": 0.01}
+        return measurement(kernel, median) | alike | {"samples_s": [median] * 9, "aa_gap": 0.01}
 
     job = results(steady("csr/vector", 1e-3), steady("ell/thread", seconds))
     assert [d.verdict for d in compare_kernels(job, "csr/vector", "ell/thread")] == [in_one_job]

@@ -20,9 +20,9 @@ def timed(median: float = 1e-6, details: type[Details] = ProductDetails, **field
         "q3_s": median,
         "gflops": 2 * NNZ / median / 1e9,
         "stored_bytes": 12 * NNZ,
-        "floor_s": median / 2,
-        "gather_floor_s": median / 2,
-        "reference_gap": 0.001,
+        "roofline_s": median / 2,
+        "gather_probe_s": median / 2,
+        "aa_gap": 0.001,
     }
     return Measurement.of(CASE, "cpu", details, **{**plain, **fields})
 
@@ -36,21 +36,21 @@ FAILED = Measurement.of(CASE, "cpu", ProductDetails, "failed")
         [],
         [FAILED],
         [timed(), FAILED],
-        [timed(reference_gap=None)],
-        [timed(reference_gap=0.05)],
+        [timed(aa_gap=None)],
+        [timed(aa_gap=0.05)],
         # One unsteady kernel is no busy machine.
         [timed(q3_s=9e-6), timed(), timed()],
         [timed(q3_s=2e-6)],
         # A layout of fewer bytes may be quicker than a probe that moves all of them.
-        [timed(gather_floor_s=3e-6, floor_s=3e-6, stored_bytes=4 * NNZ)],
+        [timed(gather_probe_s=3e-6, roofline_s=3e-6, stored_bytes=4 * NNZ)],
         [timed(ci_low_s=0.5e-6, ci_high_s=3.4e-6)],
         [timed(ci_low_s=1e-6, ci_high_s=1e-6), timed(2e-6, ci_low_s=1.5e-6, ci_high_s=9e-6)],
-        [timed(floor_s=1.4e-6, gather_floor_s=1.4e-6)],
+        [timed(roofline_s=1.4e-6, gather_probe_s=1.4e-6)],
         # The floor of work that several devices share, of a batch and of a whole run of PageRank is another one.
-        [timed(floor_s=3e-6, details=ScalingDetails, devices=4)],
-        [timed(floor_s=3e-6, details=ScalingDetails, devices=1, iterations=10)],
-        [timed(floor_s=3e-6, details=BatchDetails, problems=10)],
-        [timed(floor_s=3e-6, details=PageRankDetails, iterations=10)],
+        [timed(roofline_s=3e-6, details=ScalingDetails, devices=4)],
+        [timed(roofline_s=3e-6, details=ScalingDetails, devices=1, iterations=10)],
+        [timed(roofline_s=3e-6, details=BatchDetails, batch_size=10)],
+        [timed(roofline_s=3e-6, details=PageRankDetails, iterations=10)],
     ],
 )
 def test_a_quiet_machine(group: list[Measurement]) -> None:
@@ -60,14 +60,14 @@ def test_a_quiet_machine(group: list[Measurement]) -> None:
 @pytest.mark.parametrize(
     ("group", "reason"),
     [
-        ([timed(), timed(reference_gap=0.12)], "the reference kernel differs from itself by 12.0%"),
-        ([timed(reference_gap=8.9)], "the reference kernel differs from itself by 890.0%"),
-        ([timed(reference_gap=31.26)], "the reference kernel differs from itself by a factor of 32"),
+        ([timed(), timed(aa_gap=0.12)], "the reference kernel differs from itself by 12.0%"),
+        ([timed(aa_gap=8.9)], "the reference kernel differs from itself by 890.0%"),
+        ([timed(aa_gap=31.26)], "the reference kernel differs from itself by a factor of 32"),
         ([timed(q3_s=9e-6), timed(q3_s=8e-6), timed()], "a quarter of the rounds took over 8.0 times the quickest"),
-        ([timed(gather_floor_s=48.83e-6)], "the gather probe took 48.8 times as long as the bytes of a kernel allow"),
+        ([timed(gather_probe_s=48.83e-6)], "the gather probe took 48.8 times as long as the bytes of a kernel allow"),
         # Half the bytes are a reason for half the time.
         (
-            [timed(gather_floor_s=40e-6, stored_bytes=6 * NNZ)],
+            [timed(gather_probe_s=40e-6, stored_bytes=6 * NNZ)],
             "the gather probe took 20.0 times as long as the bytes of a kernel allow",
         ),
         (
@@ -75,12 +75,12 @@ def test_a_quiet_machine(group: list[Measurement]) -> None:
             "an interval is 4.8 times as wide as the median in it",
         ),
         # A kernel that did not converge shows the machine too.
-        ([timed(state="unconverged", reference_gap=0.12)], "the reference kernel differs from itself by 12.0%"),
+        ([timed(state="unconverged", aa_gap=0.12)], "the reference kernel differs from itself by 12.0%"),
         # The quickest round counts, however near the median is to the third quartile.
         ([timed(1e-6, min_s=0.4e-6)], "a quarter of the rounds took over 2.5 times the quickest"),
-        ([timed(floor_s=2e-6)], "the copy probe took 2.0 times as long as the bytes of a kernel allow"),
+        ([timed(roofline_s=2e-6)], "the copy probe took 2.0 times as long as the bytes of a kernel allow"),
         (
-            [timed(floor_s=2e-6, details=ScalingDetails, devices=1)],
+            [timed(roofline_s=2e-6, details=ScalingDetails, devices=1)],
             "the copy probe took 2.0 times as long as the bytes of a kernel allow",
         ),
     ],
@@ -93,7 +93,7 @@ def test_a_busy_machine(group: list[Measurement], reason: str) -> None:
     "group",
     [
         [timed(1.0, ci_low_s=0.5, ci_high_s=3.5)],
-        [timed(1.0, floor_s=1.5, gather_floor_s=1.5, stored_bytes=24 * NNZ)],
+        [timed(1.0, roofline_s=1.5, gather_probe_s=1.5, stored_bytes=24 * NNZ)],
     ],
 )
 def test_what_reaches_a_limit_is_not_over_it(group: list[Measurement]) -> None:
@@ -101,6 +101,6 @@ def test_what_reaches_a_limit_is_not_over_it(group: list[Measurement]) -> None:
 
 
 def test_the_copy_is_beaten_by_its_own_floor_alone() -> None:
-    assert beats_copy(timed(floor_s=2e-6))
-    assert not beats_copy(timed(gather_floor_s=48e-6))
-    assert not beats_copy(timed(1.0, floor_s=1.5))
+    assert beats_copy(timed(roofline_s=2e-6))
+    assert not beats_copy(timed(gather_probe_s=48e-6))
+    assert not beats_copy(timed(1.0, roofline_s=1.5))

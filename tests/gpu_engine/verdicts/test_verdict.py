@@ -19,7 +19,7 @@ from gpu_engine.verdicts.verdict import (
 def timed(median: float, half: float = 0.0, device: str = "cuda:0", **fields: object) -> Measurement:
     base = Measurement.of(Case("m", "csr/vector", "warm"), device, Details)
     spread = {"median_s": median, "ci_low_s": median - half, "ci_high_s": median + half, "samples_s": (median,) * 9}
-    spread |= {"min_s": median - 2 * half, "q3_s": median + 2 * half, "reference_gap": 0.0}
+    spread |= {"min_s": median - 2 * half, "q3_s": median + 2 * half, "aa_gap": 0.0}
     return dataclasses.replace(base, **{**spread, **fields})  # type: ignore[arg-type]
 
 
@@ -31,51 +31,51 @@ def timed(median: float, half: float = 0.0, device: str = "cuda:0", **fields: ob
         (timed(1.0), timed(1.009), "same"),
         (timed(1.0, device="cpu"), timed(1.019, device="cpu"), "same"),
         (timed(1.0), timed(1.02), "slower"),
-        (timed(1.0, reference_gap=0.03), timed(1.02), "same"),
-        (timed(1.0, reference_gap=0.5), timed(1.3), "ambiguous"),
-        (timed(1.0, reference_gap=0.5), timed(1.03), "ambiguous"),
-        (timed(1.0, reference_gap=140.71), timed(1.04), "ambiguous"),
-        (timed(1.0, reference_gap=0.049), timed(1.001), "same"),
-        (timed(1.0, reference_gap=0.051), timed(1.001), "ambiguous"),
+        (timed(1.0, aa_gap=0.03), timed(1.02), "same"),
+        (timed(1.0, aa_gap=0.5), timed(1.3), "inconclusive"),
+        (timed(1.0, aa_gap=0.5), timed(1.03), "inconclusive"),
+        (timed(1.0, aa_gap=140.71), timed(1.04), "inconclusive"),
+        (timed(1.0, aa_gap=0.049), timed(1.001), "same"),
+        (timed(1.0, aa_gap=0.051), timed(1.001), "inconclusive"),
         (timed(1.0, half=0.02), timed(1.001, half=0.02), "same"),
-        (timed(1.0, half=0.022), timed(1.001, half=0.022), "ambiguous"),
+        (timed(1.0, half=0.022), timed(1.001, half=0.022), "inconclusive"),
         (timed(1.0, half=0.022, device="cpu"), timed(1.001, half=0.022, device="cpu"), "same"),
-        (timed(1.0, half=0.04, device="cpu"), timed(1.001, half=0.04, device="cpu"), "ambiguous"),
-        (timed(1.0, reference_gap=0.5), timed(4.0), "slower"),
-        (timed(1.0, half=0.2), timed(0.9, half=0.2), "ambiguous"),
-        (timed(1.0, half=0.02), timed(0.93, half=0.02), "ambiguous"),
+        (timed(1.0, half=0.04, device="cpu"), timed(1.001, half=0.04, device="cpu"), "inconclusive"),
+        (timed(1.0, aa_gap=0.5), timed(4.0), "slower"),
+        (timed(1.0, half=0.2), timed(0.9, half=0.2), "inconclusive"),
+        (timed(1.0, half=0.02), timed(0.93, half=0.02), "inconclusive"),
         (timed(1.0, half=0.01), timed(0.93, half=0.01), "faster"),
         (timed(1.0, samples_s=(1.0,) * 8), timed(0.5), "faster"),
-        (timed(1.0, samples_s=(1.0,) * 8), timed(1.0), "ambiguous"),
-        (timed(1.0, samples_s=(1.0,) * 8), timed(1.001), "ambiguous"),
+        (timed(1.0, samples_s=(1.0,) * 8), timed(1.0), "inconclusive"),
+        (timed(1.0, samples_s=(1.0,) * 8), timed(1.001), "inconclusive"),
         # A few rounds have to lie apart by what they are few, and by the limit.
         (timed(1.0, rounds=8), timed(1.031), "slower"),
-        (timed(1.0, rounds=8), timed(1.029), "ambiguous"),
+        (timed(1.0, rounds=8), timed(1.029), "inconclusive"),
         (timed(1.0, rounds=5), timed(1.07), "slower"),
-        (timed(1.0, rounds=5), timed(1.06), "ambiguous"),
+        (timed(1.0, rounds=5), timed(1.06), "inconclusive"),
         (timed(1.0), timed(0.93, rounds=5), "faster"),
-        (timed(1.0, half=0.01, rounds=5), timed(1.07), "ambiguous"),
-        (timed(1.0, rounds=5, reference_gap=0.02), timed(1.07), "ambiguous"),
+        (timed(1.0, half=0.01, rounds=5), timed(1.07), "inconclusive"),
+        (timed(1.0, rounds=5, aa_gap=0.02), timed(1.07), "inconclusive"),
         (timed(1.0, rounds=4), timed(5.1), "slower"),
-        (timed(1.0, rounds=4), timed(5.0), "ambiguous"),
+        (timed(1.0, rounds=4), timed(5.0), "inconclusive"),
         (timed(1.0, rounds=2), timed(10.2), "slower"),
         (timed(1.0), timed(10.2, rounds=2), "slower"),
         (timed(1.0), timed(10.2, rounds=2, clock_hz=1.0e9), "slower"),
-        (timed(1.0, rounds=2), timed(10.0), "ambiguous"),
-        (timed(1.0, rounds=1), timed(1000.0), "ambiguous"),
-        (timed(1.0, rounds=6), timed(1.06), "ambiguous"),
+        (timed(1.0, rounds=2), timed(10.0), "inconclusive"),
+        (timed(1.0, rounds=1), timed(1000.0), "inconclusive"),
+        (timed(1.0, rounds=6), timed(1.06), "inconclusive"),
         (timed(1.0, rounds=7), timed(1.031), "slower"),
         # Three rounds reach further than from the least to the largest.
-        (timed(1.0, half=0.1, rounds=3), timed(15.0), "ambiguous"),
+        (timed(1.0, half=0.1, rounds=3), timed(15.0), "inconclusive"),
         (timed(1.0, half=0.1, rounds=3), timed(30.0), "slower"),
-        (timed(1.0, clock_hz=1.0e9), timed(0.9, clock_hz=1.111e9), "ambiguous"),
+        (timed(1.0, clock_hz=1.0e9), timed(0.9, clock_hz=1.111e9), "inconclusive"),
         (timed(1.0, clock_hz=1.9e9), timed(0.5, clock_hz=1.98e9), "faster"),
-        (timed(1.0), timed(0.5, device="cpu"), "ambiguous"),
-        (timed(1.0), timed(0.5, cache="cold"), "ambiguous"),
-        (timed(1.0), timed(0.5, matrix_id="n"), "ambiguous"),
-        (timed(1.0), timed(0.5, median_s=None), "ambiguous"),
-        (timed(1.0), timed(0.5, ci_high_s=None), "ambiguous"),
-        (timed(1.0), timed(1.0, ci_low_s=None), "ambiguous"),
+        (timed(1.0), timed(0.5, device="cpu"), "inconclusive"),
+        (timed(1.0), timed(0.5, cache="cold"), "inconclusive"),
+        (timed(1.0), timed(0.5, matrix_id="n"), "inconclusive"),
+        (timed(1.0), timed(0.5, median_s=None), "inconclusive"),
+        (timed(1.0), timed(0.5, ci_high_s=None), "inconclusive"),
+        (timed(1.0), timed(1.0, ci_low_s=None), "inconclusive"),
     ],
 )
 def test_compare(baseline: Measurement, other: Measurement, kind: str) -> None:
@@ -85,14 +85,14 @@ def test_compare(baseline: Measurement, other: Measurement, kind: str) -> None:
 
 
 def test_a_measurement_under_two_names_is_the_same_whatever_the_noise() -> None:
-    best = timed(1.0, half=0.3, reference_gap=0.5)
+    best = timed(1.0, half=0.3, aa_gap=0.5)
     assert compare(best, dataclasses.replace(best, kernel="cusparse/best")).kind == "same"
-    assert compare(best, dataclasses.replace(best, min_s=0.39)).kind == "ambiguous"
+    assert compare(best, dataclasses.replace(best, min_s=0.39)).kind == "inconclusive"
 
 
 def unknown(median: float, study: str = "", **fields: object) -> Measurement:
     """Of rounds that no kernel entered twice."""
-    return timed(median, **{"reference_gap": None, "study": study, **fields})  # type: ignore[arg-type]
+    return timed(median, **{"aa_gap": None, "study": study, **fields})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("other", [1.001, 1.5])
@@ -109,7 +109,7 @@ def test_an_unknown_gap_decides_as_a_measured_one_of_its_size(
 ) -> None:
     monkeypatch.setattr("gpu_engine.verdicts.verdict.UNKNOWN_GAP", {"formats": gap})
     found = compare(unknown(1.0, "formats"), unknown(other, "formats"))
-    assert found.kind == compare(timed(1.0, reference_gap=gap), timed(other, reference_gap=gap)).kind
+    assert found.kind == compare(timed(1.0, aa_gap=gap), timed(other, aa_gap=gap)).kind
 
 
 def test_an_unknown_gap_is_that_of_the_study_and_of_an_unknown_study_the_largest(
@@ -117,7 +117,7 @@ def test_an_unknown_gap_is_that_of_the_study_and_of_an_unknown_study_the_largest
 ) -> None:
     monkeypatch.setattr("gpu_engine.verdicts.verdict.UNKNOWN_GAP", {"formats": 0.015, "scaling": 0.04, "batched": 0.02})
     kinds = {study: compare(unknown(1.0, study), unknown(0.97, study)).kind for study in ("formats", "scaling", "else")}
-    assert kinds == {"formats": "faster", "scaling": "ambiguous", "else": "ambiguous"}
+    assert kinds == {"formats": "faster", "scaling": "inconclusive", "else": "inconclusive"}
 
 
 def test_unknown_gaps_are_of_studies() -> None:
@@ -158,30 +158,30 @@ def test_records_without_samples_are_judged_by_their_intervals() -> None:
     ],
 )
 def test_a_gap_that_turns_round_in_clock_cycles_decides_nothing(baseline: Measurement, other: Measurement) -> None:
-    assert compare(baseline, other).kind == "ambiguous"
+    assert compare(baseline, other).kind == "inconclusive"
 
 
 @pytest.mark.parametrize(
     ("baseline", "other", "kind"),
     [
-        (timed(1.03125, device="cpu", reference_gap=0.03125), timed(1.0, device="cpu"), "same"),
-        (timed(1.0, reference_gap=0.05), timed(1.001), "same"),
-        (timed(1.0), timed(1.02, reference_gap=0.03), "same"),
+        (timed(1.03125, device="cpu", aa_gap=0.03125), timed(1.0, device="cpu"), "same"),
+        (timed(1.0, aa_gap=0.05), timed(1.001), "same"),
+        (timed(1.0), timed(1.02, aa_gap=0.03), "same"),
         # One end of the interval is enough for doubt.
-        (timed(1.0, ci_high_s=1.05), timed(1.0), "ambiguous"),
-        (timed(1.0, ci_low_s=0.95), timed(1.0), "ambiguous"),
+        (timed(1.0, ci_high_s=1.05), timed(1.0), "inconclusive"),
+        (timed(1.0, ci_low_s=0.95), timed(1.0), "inconclusive"),
         # What touches is not apart.
-        (timed(1.0, ci_high_s=1.05), timed(1.1, ci_low_s=1.05), "ambiguous"),
-        (timed(1.0, q3_s=1.05), timed(1.1, min_s=1.05), "ambiguous"),
-        (timed(1.0, rounds=8, q3_s=1.07), timed(1.1, rounds=8), "ambiguous"),
-        (timed(1.0, rounds=8), timed(1.1, rounds=8, min_s=1.02), "ambiguous"),
-        (timed(1.0, rounds=4, reference_gap=0.25), timed(6.25), "ambiguous"),
+        (timed(1.0, ci_high_s=1.05), timed(1.1, ci_low_s=1.05), "inconclusive"),
+        (timed(1.0, q3_s=1.05), timed(1.1, min_s=1.05), "inconclusive"),
+        (timed(1.0, rounds=8, q3_s=1.07), timed(1.1, rounds=8), "inconclusive"),
+        (timed(1.0, rounds=8), timed(1.1, rounds=8, min_s=1.02), "inconclusive"),
+        (timed(1.0, rounds=4, aa_gap=0.25), timed(6.25), "inconclusive"),
         # 2 times as fast in 1.5 times fewer cycles: no more than the reference kernel differs from itself by.
-        (timed(1.0, clock_hz=3.0e9, reference_gap=0.5), timed(0.5, clock_hz=4.0e9), "ambiguous"),
+        (timed(1.0, clock_hz=3.0e9, aa_gap=0.5), timed(0.5, clock_hz=4.0e9), "inconclusive"),
         # A gap of 3 % is a ratio of 1 / 1.03 to one side and of 1.03 to the other.
-        (timed(1.0, ci_low_s=0.9705), timed(1.0), "ambiguous"),
+        (timed(1.0, ci_low_s=0.9705), timed(1.0), "inconclusive"),
         (timed(1.0, ci_low_s=0.972), timed(1.0), "same"),
-        (timed(1.0, ci_high_s=1.0305), timed(1.0), "ambiguous"),
+        (timed(1.0, ci_high_s=1.0305), timed(1.0), "inconclusive"),
         (timed(1.0, ci_high_s=1.0295), timed(1.0), "same"),
         (timed(1.0, ci_high_s=1.03), timed(1.0), "same"),
         (timed(1.0, ci_low_s=1 / 1.03), timed(1.0), "same"),

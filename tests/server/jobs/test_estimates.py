@@ -90,7 +90,7 @@ def test_a_submission_is_expected_to_take_what_others_took(database: Database, s
         {"study": "pagerank"},
         {"state": JobState.FAILED},
         {"attempt": 2},
-        {"enough": True},
+        {"stop_requested": True},
         {"params": {"kernels": 7}},
         {"matrix_ids": ["gone"]},
         {"finished_at": 1.0},

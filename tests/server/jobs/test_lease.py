@@ -166,7 +166,7 @@ def test_what_the_rounds_say_so_far_is_gone_with_the_process(jobs: Jobs) -> None
     job = jobs.submit()
     leases.claim(jobs.database, "me", ["cpu"], 60)
     said = Progress(0.5, "half", (Interim(KEY, 2.0, 1.0, 3.0, 5, True),))
-    stored = [{"case": KEY, "median_s": 2.0, "ci_low_s": 1.0, "ci_high_s": 3.0, "rounds": 5, "settled": True}]
+    stored = [{"case": KEY, "median_s": 2.0, "ci_low_s": 1.0, "ci_high_s": 3.0, "rounds": 5, "decided": True}]
     stored[0] |= {"min_s": None, "max_s": None}
     leases.progressed(jobs.database, Lease(job.id, 1), KEY, said)
     with jobs.database.read() as session:

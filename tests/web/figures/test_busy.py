@@ -27,7 +27,7 @@ SOURCES = {
     "formats": ("h200/formats", "h100/formats"),
     "batched": ("h200/batched",),
     "pagerank": ("h200/pagerank",),
-    "products": ("h200/products",),
+    "reduced_spmv": ("h200/reduced_spmv",),
     "scaling": ("h200-x4/scaling",),
 }
 """Study → its recordings."""
@@ -41,7 +41,7 @@ UNTIMED = ("pagerank-gamma", "pagerank-schedule", "pagerank-links")
 LEAVING_OUT = ("products", "side-by-side", "share", "performance-profile", "predicted", "regret", "systems")
 """Figures that leave out what does not count, and say so."""
 
-MEANS = ("products-gains", "products-blocks")
+MEANS = ("reduced_spmv-gains", "reduced_spmv-blocks")
 """Figures of means, into which a busy graph does not go where there is another."""
 
 BOUNDS = frozenset(
@@ -104,7 +104,7 @@ def recorded(study: str) -> StudyData:
 def shown(page: StudyPage, figure: Figure[Any], busy_ids: Sequence[str], series: str = "") -> go.Figure:
     """The figure as it is served, with the machine busy while these matrices were measured."""
     data = recorded(page.name)
-    held_up = [replace(m, reference_gap=2 * NOISE_MAX) if m.matrix_id in busy_ids else m for m in data.measurements]
+    held_up = [replace(m, aa_gap=2 * NOISE_MAX) if m.matrix_id in busy_ids else m for m in data.measurements]
     chosen = {"series": (series,) if series else (), "pair": ("csr", "coo") if figure.name == "ratio" else ()}
     data = replace(data, measurements=held_up, chosen=chosen)
     drawn = clip(figure.draw(figure.info(data)))

@@ -9,7 +9,7 @@ from gpu_engine.records import Measurement
 from tests.samples.formats import timed
 from web.figures import headline
 
-FLOORS: Any = {"floor_s": 5e-5, "gather_floor_s": 5e-5}
+FLOORS: Any = {"roofline_s": 5e-5, "gather_probe_s": 5e-5}
 TIMES = {"a": (1.0e-4, 2.0e-4), "b": (3.0e-4, 2.4e-4), "c": (1.0e-4, 1.0e-4)}
 """Matrix → (our fastest, cuSPARSE), seconds."""
 
@@ -29,21 +29,21 @@ def test_each_matrix_with_both_is_a_point_the_largest_gain_first() -> None:
     info = headline.info(StudyData(measured()))
     assert [(p.name, p.kernel, round(p.ratio, 6), p.word) for p in info.points] == [
         ("a", "csr/vector", 2.0, "faster"),
-        ("c", "csr/vector", 1.0, "same or ambiguous"),
+        ("c", "csr/vector", 1.0, "same or inconclusive"),
         ("b", "csr/vector", 0.8, "slower"),
     ]
     assert info.mean == pytest.approx((2.0 * 1.0 * 0.8) ** (1 / 3))
     assert all(p.interval[0] <= p.ratio <= p.interval[1] for p in info.points)
     said = headline.summary(info)
     assert (
-        "1.17 times as fast in the geometric mean of 3 matrices, faster on 1, slower on 1, same or ambiguous on 1"
+        "1.17 times as fast in the geometric mean of 3 matrices, faster on 1, slower on 1, same or inconclusive on 1"
         in said
     )
     drawn = {trace.name: (trace.x, trace.y) for trace in headline.draw(info).data if trace.name}
     assert {name: (list(x), [round(value, 6) for value in y]) for name, (x, y) in drawn.items()} == {
         "faster": ([1], [2.0]),
         "slower": ([3], [0.8]),
-        "same or ambiguous": ([2], [1.0]),
+        "same or inconclusive": ([2], [1.0]),
     }
     assert [row[0] for row in headline.table(info).rows] == ["a", "c", "b"]
 

@@ -57,7 +57,7 @@ def test_a_switch_changes_its_parameter_alone(client: TestClient, measured: Stud
 @every_page
 def test_every_form_keeps_the_rest_of_the_address(client: TestClient, measured: StudyPage) -> None:
     address = f"/{measured.name}?job=j2&matrix=m2&device=cuda:0&kernel=csr/vector&kernel=csr/thread%2Bfp64&cache=warm"
-    values = {"batch": "10", "devices": "2", "bits": "same"}
+    values = {"batch": "10", "devices": "2", "reproducible": "true"}
     for parameter in dict.fromkeys(select.parameter for select in measured.selects):
         address += f"&{parameter}={values.get(parameter, 'csr/vector')}"
     forms = Reader(get(client, address).text).forms

@@ -33,7 +33,7 @@ class Point:
     """
 
     facet: Facet
-    problems: int
+    batch_size: int
     kernel: str
     baseline: str
     convert_s: float
@@ -56,7 +56,7 @@ def info(data: StudyData) -> Conversions:
     points = tuple(
         Point(
             facet(group, data),
-            group.problems,
+            group.batch_size,
             m.kernel,
             baseline.kernel,
             m.details.convert_s,
@@ -96,7 +96,7 @@ def table(info: Conversions) -> Table:
     """A row per batch and kernel."""
     heads = (
         *FACET,
-        Head("problems"),
+        Head("batch_size"),
         Head("kernel", numeric=False),
         Head("stored", "bytes/nnz"),
         Head("conversion", "from CSR"),
@@ -106,7 +106,7 @@ def table(info: Conversions) -> Table:
     rows = (
         (
             *point.facet,
-            units.count(point.problems),
+            units.count(point.batch_size),
             point.kernel,
             units.number(point.stored),
             units.seconds(point.convert_s) if point.convert_s else "none",

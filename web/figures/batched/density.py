@@ -29,7 +29,7 @@ class Family:
 
     device: str
     cache: str
-    problems: int
+    batch_size: int
     n_rows: int
     balanced: bool
     points: tuple[Point, ...]
@@ -59,8 +59,8 @@ def info(data: StudyData) -> Density:
     for group in largest(batch_groups(data), data.number(BATCH)):
         known = data.matrix(group.matrix_id)
         balanced = is_balanced(known)
-        if group.compose == "copies" and group.timed and balanced is not None:
-            key = group.device, group.cache, group.problems, known.n_rows, balanced
+        if group.compose == "uniform" and group.timed and balanced is not None:
+            key = group.device, group.cache, group.batch_size, known.n_rows, balanced
             families.setdefault(key, []).append(group)
     every = (_family(key, groups, data) for key, groups in families.items())
     several = (family for family in every if len({point.x for point in family.points}) > 1)
@@ -83,10 +83,10 @@ def draw(info: Density) -> go.Figure:
 def table(info: Density) -> Table:
     """A row a matrix by ascending mean row length, a column a kernel."""
     kernels = in_order(kernel for family in info.families for point in family.points for kernel in point.kernels)
-    heads = (*FACET, Head("rows are", numeric=False), Head("problems"), Head("rows"), Head("ave"), Head("σ"))
+    heads = (*FACET, Head("rows are", numeric=False), Head("batch_size"), Head("rows"), Head("ave"), Head("σ"))
     rows = []
     for family in info.families:
-        size = units.count(family.problems), units.count(family.n_rows)
+        size = units.count(family.batch_size), units.count(family.n_rows)
         for point, sigma in zip(family.points, family.sigmas, strict=True):
             rates = units.column([m.gflops if (m := point.kernels.get(kernel)) else None for kernel in kernels])
             lengths = units.number(point.x), units.number(sigma)
@@ -98,7 +98,7 @@ def summary(info: Density) -> str:
     """What the lines are, and what balanced means."""
     if not info.families:
         return NO_FAMILY
-    sizes = sorted({family.problems for family in info.families})
+    sizes = sorted({family.batch_size for family in info.families})
     return (
         "Matrices with equally many rows and different row lengths; balanced where σ is below a tenth of the mean. "
         f"Batches of {join([units.count(size) for size in sizes])}.{left_out(PANELS_MAX, len(info.families))}"

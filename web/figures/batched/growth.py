@@ -119,7 +119,7 @@ def summary(info: Growth) -> str:
 
 def _point(group: BatchGroup) -> Point:
     kernels = {m.kernel: m for m in group.timed}
-    return Point(float(group.problems), f"{units.count(group.problems)} problems", kernels, group.floor_gflops)
+    return Point(float(group.batch_size), f"{units.count(group.batch_size)} problems", kernels, group.floor_gflops)
 
 
 def _said(over: LoopGain) -> str:

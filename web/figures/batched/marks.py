@@ -110,7 +110,7 @@ def marker(kernel: str, size: int) -> dict[str, Any]:
 
 def hover(m: Measurement, of: str) -> str:
     """What a mark says of its kernel."""
-    of_floor = share(m.floor_s, m)
+    of_floor = share(m.roofline_s, m)
     floor = f", {percent(of_floor)} of the floor" if of_floor is not None else ""
     return f"<b>{escape(m.kernel)}</b> on {escape(of)}<br>{gflops(m.gflops)}{floor}<br>median {seconds(m.median_s)}"
 
@@ -118,10 +118,10 @@ def hover(m: Measurement, of: str) -> str:
 def loops_max(groups: Iterable[BatchGroup]) -> int:
     """Most problems on which one product after the other has a time, where larger batches are without; else 0."""
     found = [
-        (m.median_s is not None, group.problems) for group in groups for m in group.measurements if m.kernel in LOOPS
+        (m.median_s is not None, group.batch_size) for group in groups for m in group.measurements if m.kernel in LOOPS
     ]
-    most = max((problems for is_timed, problems in found if is_timed), default=0)
-    return most if any(problems > most for _, problems in found) else 0
+    most = max((batch_size for is_timed, batch_size in found if is_timed), default=0)
+    return most if any(batch_size > most for _, batch_size in found) else 0
 
 
 def loops_end(most: int) -> str:

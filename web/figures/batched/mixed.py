@@ -49,7 +49,7 @@ class Mixture:
     """
 
     facet: Facet
-    problems: int
+    batch_size: int
     matrices: tuple[str, ...]
     kernels: tuple[Kernel, ...]
     leaders: tuple[str, ...]
@@ -96,7 +96,7 @@ def table(info: Mixed) -> Table:
     """A row a kernel: its rate, its share of the floor, the bytes stored and what bandwidth it sustains."""
     heads = (
         *FACET,
-        Head("problems"),
+        Head("batch_size"),
         Head("kernel", numeric=False),
         Head("rate", "GFLOP/s"),
         Head("share of", "floor"),
@@ -110,7 +110,7 @@ def table(info: Mixed) -> Table:
         for kernel, rate in zip(mixture.kernels, rates, strict=True):
             moved = units.size(kernel.measurement.stored_bytes), units.rate(kernel.bandwidth)
             numbers = rate, kernel.floor_share, *moved
-            of = *mixture.facet, units.count(mixture.problems)
+            of = *mixture.facet, units.count(mixture.batch_size)
             rows.append((*of, kernel.name, *numbers, ", ".join(mixture.matrices)))
     return Table(heads, tuple(rows))
 
@@ -129,17 +129,17 @@ def _fastest(mixture: Mixture) -> str:
     (name, device, cache), first = mixture.facet, mixture.kernels[0]
     leaders = join(mixture.leaders, NAMED) or "nothing leads, the first"
     return (
-        f"On {name}, {units.count(mixture.problems)} problems, {device}, {cache}: {leaders} with "
+        f"On {name}, {units.count(mixture.batch_size)} problems, {device}, {cache}: {leaders} with "
         f"{units.gflops(first.measurement.gflops)} ({first.floor_share} of the floor); "
         f"{mixture.most.name} sustains most, {units.rate(mixture.most.bandwidth)}."
     )
 
 
 def _mixture(group: BatchGroup, data: StudyData) -> Mixture:
-    kernels = tuple(Kernel(m, share_text(m.floor_s, m), bandwidth(m)) for m in group.timed)
+    kernels = tuple(Kernel(m, share_text(m.roofline_s, m), bandwidth(m)) for m in group.timed)
     return Mixture(
         facet=facet(group, data),
-        problems=group.problems,
+        batch_size=group.batch_size,
         matrices=tuple(data.matrix(member).name for member in group.members),
         kernels=kernels,
         leaders=group.leaders,

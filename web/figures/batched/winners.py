@@ -73,7 +73,7 @@ class Panel:
 
     device: str
     cache: str
-    problems: int
+    batch_size: int
     rows: tuple[Row, ...]
     wins: tuple[tuple[str, int], ...]
 
@@ -82,7 +82,7 @@ class Panel:
         """`12 matrices with 1 000 problems (3 more without plausible times)`."""
         quiet = sum(number for _, number in self.wins)
         busy = f" ({len(self.rows) - quiet} more without plausible times)" if quiet < len(self.rows) else ""
-        return f"{quiet} {'matrix' if quiet == 1 else 'matrices'} with {units.count(self.problems)} problems{busy}"
+        return f"{quiet} {'matrix' if quiet == 1 else 'matrices'} with {units.count(self.batch_size)} problems{busy}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +98,10 @@ class Winners:
 
 def info(data: StudyData) -> Winners:
     """Copies of each matrix: the batch of the chosen size, else the largest."""
-    copies = [group for group in batch_groups(data) if group.compose == "copies" and group.timed]
+    copies = [group for group in batch_groups(data) if group.compose == "uniform" and group.timed]
     places: dict[tuple[str, str, int], list[BatchGroup]] = {}
-    for group in sorted(largest(copies, data.number(BATCH)), key=lambda group: -group.problems):
-        places.setdefault((group.device, group.cache, group.problems), []).append(group)
+    for group in sorted(largest(copies, data.number(BATCH)), key=lambda group: -group.batch_size):
+        places.setdefault((group.device, group.cache, group.batch_size), []).append(group)
     panels = tuple(_panel(place, groups, data) for place, groups in places.items())
     return Winners(panels, loops_max(batch_groups(data)))
 
@@ -112,7 +112,7 @@ def draw(info: Winners) -> go.Figure:
         return blank(NO_TIME)
     rows_of = [panel.rows[:ROWS_MAX] for panel in info.panels]
     kernels = in_order(m.kernel for rows in rows_of for row in rows for m in row.kernels)
-    titles = [f"{units.count(panel.problems)} problems · {panel.device} · {panel.cache}" for panel in info.panels]
+    titles = [f"{units.count(panel.batch_size)} problems · {panel.device} · {panel.cache}" for panel in info.panels]
     figure = panels(titles, [max(LEAST_PX, ROW_PX * len(rows)) for rows in rows_of], len(kernels))
     legend = Legend()
     for number, rows in enumerate(rows_of, start=1):
@@ -133,7 +133,7 @@ def table(info: Winners) -> Table:
     """A row a matrix: what its rows are, which kernel is fastest, and what it gains."""
     heads = (
         *FACET,
-        Head("problems"),
+        Head("batch_size"),
         Head("ave"),
         Head("σ"),
         Head("rows are", numeric=False),
@@ -146,7 +146,7 @@ def table(info: Winners) -> Table:
         Head("over that"),
     )
     rows = (
-        (row.matrix.name, panel.device, panel.cache, units.count(panel.problems), *_cells(row))
+        (row.matrix.name, panel.device, panel.cache, units.count(panel.batch_size), *_cells(row))
         for panel in info.panels
         for row in panel.rows
     )
@@ -181,7 +181,7 @@ def _row(group: BatchGroup, data: StudyData) -> Row:
         matrix=data.matrix(group.matrix_id),
         kernels=tuple(group.timed),
         leaders=group.leaders,
-        floor_share=share_text(first.floor_s, first),
+        floor_share=share_text(first.roofline_s, first),
         paper=Rival(paper.kernel, gain(paper, first)) if paper else None,
         library=Rival(group.peer.kernel, gain(group.peer, first)) if group.peer else None,
     )

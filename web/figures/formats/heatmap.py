@@ -44,7 +44,7 @@ PANEL_PX, ROW_PX_MIN, ROW_PX_MAX, COLUMN_PX, NAMES_PX, SCALE_PX, LETTER_PX = 900
 DEFAULT = "sigma"
 """What the matrices are sorted by where the reader chooses nothing."""
 
-GLYPHS: Mapping[VerdictKind, str] = {"same": "=", "ambiguous": "?"}
+GLYPHS: Mapping[VerdictKind, str] = {"same": "=", "inconclusive": "?"}
 """Of what is not told apart from the fastest."""
 
 
@@ -170,7 +170,9 @@ def summary(info: Info) -> str:
     if not info.panels:
         return NO_QUIET
     most = max(len(panel.means) for panel in info.panels)
-    text = "The time of each kernel over that of the fastest of the matrix; = is the same by its verdict, ? ambiguous, "
+    text = (
+        "The time of each kernel over that of the fastest of the matrix; = is the same by its verdict, ? inconclusive, "
+    )
     text += f"– without a time.{marks.omission(min(COLUMNS_MAX, most), most, ' kernels')}"
     more = f"Kernels by their geometric mean, where what has no time counts as {FACTOR_MAX:g}; matrices by "
     more += f"{sorting.in_words(info.panels[0].sort)} from the top; a click on a cell opens its matrix."

@@ -55,7 +55,7 @@ class Info(Panels["Panel"]):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The fastest kernels of two formats on one matrix; the verdict is on the first: of a busy machine `ambiguous`.
+    """The fastest kernels of two formats on one matrix; the verdict is on the first: of a busy machine `inconclusive`.
 
     feature   what the ratio is drawn over; measurements: of the first and of the second
     ratio     performance of the first over that of the second
@@ -85,7 +85,7 @@ class Point:
 class Panel:
     """A pair of formats on one device in one cache state, by ascending sigma.
 
-    decided  how many points are not ambiguous; mean: the geometric mean of their ratios, None where there are none
+    decided  how many points are not inconclusive; mean: the geometric mean of their ratios, None where there are none
     """
 
     pair: Pair
@@ -197,7 +197,7 @@ def _points(pair: Pair, groups: Groups, data: StudyData, over: Over) -> list[Poi
 
 def _point(matrix: MatrixFeatures, feature: float, both: tuple[Measurement, Measurement], is_busy: bool) -> Point:
     first, second = both
-    verdict = "ambiguous" if is_busy else compare(second, first).kind
+    verdict = "inconclusive" if is_busy else compare(second, first).kind
     gain = (second.median_s or 0.0) / (first.median_s or 1.0)
     interval = marks.ratio_interval(second, first)
     return Point(matrix, feature, both, verdict, gain, interval)
@@ -205,7 +205,7 @@ def _point(matrix: MatrixFeatures, feature: float, both: tuple[Measurement, Meas
 
 def _panel(pair: Pair, place: Place, points: Sequence[Point]) -> Panel:
     # A mean over what is not decided would look like a result.
-    decided = [point.ratio for point in points if point.verdict != "ambiguous"]
+    decided = [point.ratio for point in points if point.verdict != "inconclusive"]
     return Panel(pair, place, tuple(points), len(decided), geometric_mean(decided) if decided else None)
 
 
@@ -217,7 +217,7 @@ def _unity(sigma: LogAxis) -> go.Scatter:
 
 
 def _markers(points: Sequence[Point], settled: bool, sigma: LogAxis, legend: bool) -> go.Scatter:
-    name = "faster or slower" if settled else "same or ambiguous"
+    name = "faster or slower" if settled else "same or inconclusive"
     symbol, outline = ("circle", 0.5) if settled else ("circle-open", 1.5)
     errors = marks.intervals([point.ratio for point in points], [point.interval for point in points], width=0)
     return marks.points(
@@ -245,6 +245,6 @@ def _hover(point: Point) -> str:
 def _count(panel: Panel, place: Sequence[str]) -> str:
     verdicts = [point.verdict for point in panel.points]
     counts = f"faster on {verdicts.count('faster')} of {len(verdicts)}, slower on {verdicts.count('slower')}"
-    of = "" if panel.decided == len(verdicts) else f" of the {panel.decided} not ambiguous"
+    of = "" if panel.decided == len(verdicts) else f" of the {panel.decided} not inconclusive"
     mean = f"; geometric mean{of} {units.ratio(panel.mean)}" if panel.mean else ""
     return f"{', '.join((' over '.join(panel.pair), *place))}: {counts}{mean}."

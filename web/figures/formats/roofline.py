@@ -161,8 +161,8 @@ def _points(groups: Groups, data: StudyData) -> tuple[Point, ...]:
     for matrix_id, group in groups.items():
         matrix = data.matrix(matrix_id)
         for m in group:
-            if matrix.nnz and m.median_s and m.floor_s:
-                intensity, roof = 2 * matrix.nnz / matrix.compulsory_bytes, matrix.compulsory_bytes / m.floor_s
+            if matrix.nnz and m.median_s and m.roofline_s:
+                intensity, roof = 2 * matrix.nnz / matrix.compulsory_bytes, matrix.compulsory_bytes / m.roofline_s
                 points.append(Point(matrix.name, m, intensity, roof, (m.gflops or 0.0) * 1e9 / (intensity * roof)))
     return tuple(points)
 

@@ -87,7 +87,7 @@ def summary(info: Panels[Panel]) -> str:
     if not info.panels:
         return NO_QUIET
     text = "On how many matrices the fastest kernel of a format is the fastest of all; paler where others are the same "
-    text += "or ambiguous."
+    text += "or inconclusive."
     return caption(text, map(_most_often, info.panels))
 
 

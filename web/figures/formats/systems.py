@@ -45,7 +45,7 @@ class Point:
 
     def bandwidth(self, device: str) -> float | None:
         """The same of their floors: how many times its measured bandwidth is at this size."""
-        floors = [m.floor_s for m in self.pair(device)]
+        floors = [m.roofline_s for m in self.pair(device)]
         return floors[0] / floors[1] if floors and floors[0] and floors[1] else None
 
     def pair(self, device: str) -> tuple[Measurement, ...]:

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.runs import SCHEDULE, Run, RunGroup, by_precision, has_right_ranks, run_groups
 from gpu_engine.pagerank import Schedule
+from gpu_engine.text.axes import axis_text
 from web.figures import marks, panels
 from web.figures.base import escape, shorten
 from web.palette import OTHERS
@@ -70,9 +71,13 @@ class Panels(panels.Panels[Panel[Row]]):
 
 
 def schedule_name(run: Run) -> str:
-    """Of the runs that converge alike, whatever the layout: `cpms4, first 1, near 16`."""
+    """Of the runs that converge alike, whatever the layout: `cpms4, start segments 1, raise at 16`."""
     axes, default = run.measurement.axes, Schedule()
-    rule = (f"{name} {axes[name]}" for name in SCHEDULE if axes.get(name, f"{default.stall:g}") != f"{default.stall:g}")
+    rule = (
+        axis_text(name, axes[name])
+        for name in SCHEDULE
+        if axes.get(name, f"{default.stall_ratio:g}") != f"{default.stall_ratio:g}"
+    )
     return ", ".join((run.storage, *(rule if run.in_fewer_bits else ())))
 
 

@@ -104,7 +104,7 @@ def draw(info: Info) -> go.Figure:
 def table(info: Info) -> Table:
     """Per run how many iterations it took, γ at the first and the last, and γ where the precision was raised."""
     heads = (*(Head(text, numeric=False) for text in ("matrix", "device", "run")), Head("iterations"))
-    gammas = (Head("γ", "first"), Head("γ", "last"), Head("γ when raised", "iteration: γ", numeric=False))
+    gammas = (Head("γ", "start_segments"), Head("γ", "last"), Head("γ when raised", "iteration: γ", numeric=False))
     rows = []
     for panel in info.panels.panels:
         for row in panel.rows:

@@ -34,7 +34,7 @@ class Row:
     speed_up  of the time to convergence; interval: from the ends of both 95 % intervals
     over_fastest  the speed-up over the fastest run in fp64
     bound     compulsory bytes of the same kernel in fp64 over those of the run, as times at the same bandwidth
-    counts    whether the speed-up enters a mean: the ranks right, the verdict not ambiguous, segments not all read
+    counts    whether the speed-up enters a mean: the ranks right, the verdict not inconclusive, segments not all read
               throughout, the machine not busy
     """
 
@@ -54,7 +54,7 @@ class Row:
         """Why the speed-up is to be taken with care; empty: it is not."""
         if not self.is_right:
             return "ranks not right to ε"
-        return "ambiguous" if self.verdict == "ambiguous" else ""
+        return "inconclusive" if self.verdict == "inconclusive" else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,18 +123,18 @@ def summary(info: Info) -> str:
     for device, means in info.means.items():
         best = sorted(means, key=lambda mean: -mean.speed_up)[:MEANS_NAMED]
         named = ", ".join(f"{mean.kernel} {ratio(mean.speed_up)} ({mean.matrices})" for mean in best)
-        found.append(f"Highest geometric means of what is not ambiguous on {device}, graphs in brackets: {named}.")
+        found.append(f"Highest geometric means of what is not inconclusive on {device}, graphs in brackets: {named}.")
     more = ["Over the fastest run in fp64 a gain is smaller: the table has both."]
     rows = [row for panel in info.panels.panels for row in panel.rows]
     timed = any(row.interval != (row.speed_up, row.speed_up) for row in rows)
     if len(info.panels.panels) == 1:
         whisker = f", a whisker {WHISKER}" if timed else ""
         more.append(f"The mark is the same ratio of the bytes that the two must move{whisker}.")
-        more.append("Pale bars are ambiguous or not right to ε.")
+        more.append("Pale bars are inconclusive or not right to ε.")
     else:
         whisker = f", its whisker {WHISKER}" if timed else ""
         more.append(f"A point is the fastest run of a kernel on a graph{whisker}.")
-        more.append("Hollow ones are ambiguous or not right to ε, or the machine was busy.")
+        more.append("Hollow ones are inconclusive or not right to ε, or the machine was busy.")
     drawn = dots.left_out(info.panels, _dots) if len(info.panels.panels) > 1 else ""
     return caption(f"The time to convergence of the same kernel in fp64 over that of the run. {drawn}", found, more)
 
@@ -163,7 +163,7 @@ def _row(group: RunGroup, run: Run, data: StudyData) -> Row | None:
     if run.storage == FP64 or base is None or gain is None:
         return None
     verdict, right = compare(base.measurement, m).kind, has_right_ranks(run, data)
-    settled = verdict != "ambiguous" and not ranking_of(group, data).busy
+    settled = verdict != "inconclusive" and not ranking_of(group, data).busy
     return Row(
         group.label(run),
         m,

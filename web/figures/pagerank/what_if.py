@@ -14,6 +14,7 @@ from gpu_engine.findings.pagerank.predicted import predicted_s
 from gpu_engine.findings.pagerank.runs import REFINED, SCHEDULE, Run, RunGroup, by_precision, by_segments, run_groups
 from gpu_engine.pagerank import Schedule, iterations_by_segments, replay
 from gpu_engine.parameters import parse_params
+from gpu_engine.text.axes import axis_text
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import MISSING, count, ratio, seconds
 from web.figures.base import blank, caption
@@ -190,7 +191,7 @@ def chosen_schedule(data: StudyData, segments: int) -> Schedule | None:
     """
     values: dict[str, Any] = {name: _number(name, data.choice(name)) for name in SCHEDULE if data.choice(name)}
     whole = parse_params(Schedule, {**values, "segments": max(SEGMENTS)})
-    return parse_params(Schedule, {**values, "segments": segments}) if whole.first <= segments else None
+    return parse_params(Schedule, {**values, "segments": segments}) if whole.start_segments <= segments else None
 
 
 def chosen_epsilon(data: StudyData) -> float:
@@ -232,7 +233,7 @@ def _until(run: Run, epsilon: float) -> tuple[float, ...]:
 
 def _replay_row(group: RunGroup, run: Run, schedule: Schedule, written: Sequence[int]) -> Row:
     levels = [level(f"{WORD_BITS // schedule.segments * number} bit") for number in written]
-    rule = f"first {schedule.first}, near {schedule.near:g}, stall {schedule.stall:g}"
+    rule = f"start segments {schedule.start_segments}, raise at {schedule.raise_at:g}, stall ratio {schedule.stall_ratio:g}"
     counts = tuple(iterations_by_segments(written, schedule))
     name = f"{group.label(run)} replayed"
     return Row("replayed", "replayed", True, tuple(stretches(levels)), name, rule, counts, len(written))
@@ -244,7 +245,7 @@ def _measured_rows(
     for run in group.runs:
         if run.segments == segments and run.array("written"):
             own, axes, levels = run.measurement.details, run.measurement.axes, levels_of(run)
-            rule = ", ".join(f"{name} {axes[name]}" for name in SCHEDULE if name in axes) or MISSING
+            rule = ", ".join(axis_text(name, axes[name]) for name in SCHEDULE if name in axes) or MISSING
             label, parts = group.label(run), tuple(stretches(levels))
             name, counts, predicted = (
                 schedule_name(run),

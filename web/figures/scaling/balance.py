@@ -150,7 +150,7 @@ def _parts(cut: Cut, legend: Legend) -> go.Bar:
         size = f"{units.count(entries)} nonzeros, {units.ratio(entries / cut.mean)} the mean"
         rows.append((float(entries), f"device {i}", hover(cut.series.label, f", device {i}", size)))
     # The look of equal lines is that of the baseline in any work.
-    variant = BASELINE if cut.series.cut == LINES else cut.series.variant
+    variant = BASELINE if cut.series.balance == LINES else cut.series.variant
     return bars_of(_name(cut.series), by_variant(variant), rows, legend)
 
 

@@ -83,7 +83,7 @@ def table(info: Iterations) -> Table:
     """A row per variation and number of devices: both parts, both at once, and the bytes that cross."""
     heads = (
         *PLACE,
-        Head("work", numeric=False),
+        Head("workload", numeric=False),
         Head("kernel", numeric=False),
         Head("devices"),
         Head("compute"),

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import EXCHANGE, STAYING, hidden_share, phases_of
-from gpu_engine.findings.scaling.groups import PRODUCT, Series, WorkGroup, by_variant, work_groups
+from gpu_engine.findings.scaling.groups import Series, WorkGroup, by_variant, work_groups
 from gpu_engine.records import Measurement
 from gpu_engine.text.tables import Head
 from gpu_engine.text.units import count
@@ -28,7 +28,7 @@ HATCHES = ("", "/", "x", ".", "-", "+")
 
 UNUSUAL = {
     "off": 1,
-    "lines": 1,
+    "rows": 1,
     "all-gather": 2,
     "gather": 2,
     "device": 3,
@@ -198,7 +198,6 @@ def _label(series: Series, m: Measurement) -> str:
     # A narrow screen has no room for words that the values do without.
     apart = series.apart
     for word, short in (
-        (f"{PRODUCT} ", ""),
         (f"{EXCHANGE} ", ""),
         ("overlap on", "overlap"),
         ("overlap off", "no overlap"),

@@ -59,7 +59,7 @@ def table(info: Ratios) -> Table:
     heads = (
         Head("matrix", numeric=False),
         Head("machine", numeric=False),
-        Head("work", numeric=False),
+        Head("workload", numeric=False),
         Head("kernel", numeric=False),
         Head("devices"),
         Head("ratio", "long/short"),
@@ -118,7 +118,7 @@ def _allowed(sweep: Sweep, legend: Legend) -> go.Scatter:
         **legend.entry(ALLOWED),
         x=[ratio for ratio, _ in sweep.allowed],
         y=[100 * allowed for _, allowed in sweep.allowed],
-        mode="lines",
+        mode="rows",
         line={"dash": "dash", "width": 1.5},
         hoverinfo="skip",
         meta={"role": "roof"},

@@ -14,7 +14,6 @@ from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.scaling.cases import COLD, ITSELF, STAYING, WORKS, SpeedUp
 from gpu_engine.findings.scaling.groups import (
     BASELINE,
-    PRODUCT,
     Series,
     WorkGroup,
     by_work,
@@ -131,7 +130,7 @@ def table(info: SpeedUps) -> Table:
     """A row per series and number of devices."""
     heads = (
         *PLACE,
-        Head("work", numeric=False),
+        Head("workload", numeric=False),
         Head("kernel", numeric=False),
         Head("devices"),
         Head("time", "median"),
@@ -198,7 +197,7 @@ def _ideal(most: int, legend: Legend) -> go.Scatter:
         **legend.entry("ideal"),
         x=[1, most],
         y=[1.0, float(most)],
-        mode="lines",
+        mode="rows",
         line={"dash": "dot", "width": 1.5},
         hoverinfo="skip",
         meta={"role": "roof"},
@@ -210,7 +209,7 @@ def _named(panels: Sequence[Panel[Curve]]) -> dict[str, str]:
     # Where each panel is of one partitioning its colour says of which. A narrow screen has no room for more words.
     one = all(len({curve.series.partitioning for curve in panel.items}) == 1 for panel in panels)
     every = [curve.series for panel in panels for curve in panel.items]
-    names = {s.label: (s.label.partition("/")[2] if one else s.label).replace(f"{PRODUCT} ", "") for s in every}
+    names = {s.label: (s.label.partition("/")[2] if one else s.label) for s in every}
     if len({*names.values()}) <= NAMED_MAX:
         return names
     chosen = {series.label for series in every if series.variant == BASELINE and not series.competitor}

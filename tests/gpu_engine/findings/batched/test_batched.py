@@ -61,7 +61,7 @@ def test_kernels_that_measure_the_same_lead_together() -> None:
     found = said(multiplied("ell/thread", 100.0), multiplied("coo/segmented", 99.5), vague)
     assert found[0] == (
         "ell/thread and coo/segmented lead, not clearly, on cuda:0, warm, with 1 000 problems: 100 GFLOP/s, 40 % of "
-        "the floor; csri/warp may be as fast (ambiguous)."
+        "the floor; csri/warp may be as fast (inconclusive)."
     )
 
 
@@ -72,7 +72,7 @@ def test_nothing_timed_says_why() -> None:
 
 
 def test_nothing_leads_on_a_busy_machine() -> None:
-    first, *_ = said(multiplied("csr/smart", 50.0, reference_gap=0.12), multiplied("cusparse/best", 100.0))
+    first, *_ = said(multiplied("csr/smart", 50.0, aa_gap=0.12), multiplied("cusparse/best", 100.0))
     assert first.startswith("This machine was busy: the reference kernel differs from itself by 12.0%.")
 
 
@@ -94,20 +94,20 @@ def test_every_kernel_has_a_row_against_the_best_library() -> None:
 
 def test_without_a_library_there_is_no_verdict() -> None:
     ((_, word, ratio, *_),) = only(multiplied("csr/smart", 1.0)).table.rows
-    assert (word, ratio) == ("ambiguous", "–")
+    assert (word, ratio) == ("inconclusive", "–")
     assert findings(StudyData()) == ()
 
 
 def test_a_batch_says_what_it_is_of() -> None:
     finding = only(*copies())
     assert (finding.title.replace(THIN, " "), finding.members) == ("west0989, 1 000 problems", ("west",))
-    assert finding.axes == {"batch": "1000", "compose": "copies", "operation": "y=Ax+y"}
+    assert finding.axes == {"batch": "1000", "compose": "uniform", "operation": "y=Ax+y"}
     # What was recorded may name members that are not here.
     assert only(*mixed("west", "d2", "elsewhere")).members == ("west", "d2")
 
 
 def test_sizes_and_operations_have_findings_of_their_own() -> None:
-    several = findings(shown(*copies(problems=10), *copies(), multiplied("csr/smart", 9.0, operation="y=Ax")))
+    several = findings(shown(*copies(batch_size=10), *copies(), multiplied("csr/smart", 9.0, operation="y=Ax")))
     assert [(f.axes["batch"], f.axes["operation"], len(f.rows)) for f in several] == [
         ("10", "y=Ax+y", 9),
         ("1000", "y=Ax+y", 9),

@@ -20,7 +20,7 @@ def judged(found: Sequence[Measurement], batch: str = "") -> dict[str, tuple[str
     }
 
 
-def rated(matrix: str, compose: str = "copies", **rates: float) -> list[Measurement]:
+def rated(matrix: str, compose: str = "uniform", **rates: float) -> list[Measurement]:
     """The paper's kernels by their first letters and the loop; those that are not given run at 1 GFLOP/s."""
     names = dict(zip(("coo", "scalar", "vector", "smart", "csri", "ell"), PAPER, strict=True))
     found = [multiplied(kernel, rates.get(name, 1.0), 1000, matrix, compose) for name, kernel in names.items()]
@@ -100,9 +100,9 @@ def test_every_kernel_is_ten_times_a_loop() -> None:
 
 
 def test_the_largest_batch_with_the_times_is_judged_or_the_chosen_one() -> None:
-    skipped = [m for m in copies(problems=10_000) if m.kernel != "cusparse/chain"]
+    skipped = [m for m in copies(batch_size=10_000) if m.kernel != "cusparse/chain"]
     small = [multiplied("csr/smart", 30.0, 10), multiplied("cusparse/chain", 1.0, 10)]
-    found = [*copies(problems=1000), *skipped, *small]
+    found = [*copies(batch_size=1000), *skipped, *small]
     assert judged(found)[LOOP][1].startswith("Holds for 0 of 1. Not for west0989 ell/thread 4.00 ×")
     assert judged(found, batch="10")[LOOP][0] == "agrees"
     assert judged(found, batch="10000")[LOOP][0] == "no data"

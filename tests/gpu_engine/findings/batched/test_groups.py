@@ -17,25 +17,25 @@ from tests.samples.batched import FEW, MATRICES, NOS3, WEST, copies, mixed, mult
 
 
 def test_an_axis_ends_at_its_first_equals_sign() -> None:
-    assert multiplied("csr/smart", 1.0).axes == {"batch": "1000", "compose": "copies", "operation": "y=Ax+y"}
+    assert multiplied("csr/smart", 1.0).axes == {"batch": "1000", "compose": "uniform", "operation": "y=Ax+y"}
 
 
 def test_a_group_is_one_batch_in_one_place_fastest_first() -> None:
     found = batch_groups(
         shown(
-            *copies(problems=1000),
-            *copies(problems=10),
+            *copies(batch_size=1000),
+            *copies(batch_size=10),
             *mixed("west", "nos3"),
             *copies(device="cpu"),
             multiplied("csr/smart", 1.0, cache="cold"),
         )
     )
-    assert [(g.compose, g.problems, g.device, g.cache) for g in found] == [
+    assert [(g.compose, g.batch_size, g.device, g.cache) for g in found] == [
         ("mixed", 1000, "cuda:0", "warm"),
-        ("copies", 10, "cuda:0", "warm"),
-        ("copies", 1000, "cuda:0", "warm"),
-        ("copies", 1000, "cpu", "warm"),
-        ("copies", 1000, "cuda:0", "cold"),
+        ("uniform", 10, "cuda:0", "warm"),
+        ("uniform", 1000, "cuda:0", "warm"),
+        ("uniform", 1000, "cpu", "warm"),
+        ("uniform", 1000, "cuda:0", "cold"),
     ]
     assert [m.kernel for m in found[0].timed] == ["csri/warp", "coo/segmented", "ell/thread"]
     assert found[0].members == ("west", "nos3")
@@ -83,12 +83,15 @@ def test_operations_do_not_mix_and_the_papers_comes_first() -> None:
 
 def test_the_largest_batch_with_a_time_stands_for_a_matrix() -> None:
     found = shown(
-        *copies(problems=10), *copies(problems=1000), refused("csr/smart", "needs 41 GB", 10_000), *mixed("west", "d2")
+        *copies(batch_size=10),
+        *copies(batch_size=1000),
+        refused("csr/smart", "needs 41 GB", 10_000),
+        *mixed("west", "d2"),
     )
-    assert [(g.compose, g.problems) for g in largest(batch_groups(found))] == [("mixed", 1000), ("copies", 1000)]
-    assert [(g.compose, g.problems) for g in largest(batch_groups(found), 10)] == [("copies", 10)]
+    assert [(g.compose, g.batch_size) for g in largest(batch_groups(found))] == [("mixed", 1000), ("uniform", 1000)]
+    assert [(g.compose, g.batch_size) for g in largest(batch_groups(found), 10)] == [("uniform", 10)]
     untimed = batch_groups(shown(refused("csr/smart", "no entries", 10), refused("csr/smart", "no entries", 100)))
-    assert [g.problems for g in largest(untimed)] == [100]
+    assert [g.batch_size for g in largest(untimed)] == [100]
 
 
 def test_a_matrix_is_balanced_where_sigma_is_below_a_tenth_of_the_mean() -> None:
@@ -117,7 +120,7 @@ def test_two_mixtures_with_one_first_matrix_are_two_batches() -> None:
         ("mixed", ("west", "nos3", "d2")),
         ("mixed", ("west", "d2")),
         ("mixed", ("west", "nos3")),
-        ("copies", ()),
+        ("uniform", ()),
     ]
     assert largest(found) == found
 

@@ -56,11 +56,11 @@ def test_a_gap_that_is_not_settled_is_said_to_be_so() -> None:
     # No number may look like a result.
     assert said(timed("csr/vector", 800e-6), near) == (
         "csr/vector leads, not clearly, on cpu, warm: 2.50 GFLOP/s, 50 % of the floor; coo/segmented may be as fast "
-        "(ambiguous)."
+        "(inconclusive)."
     )
     finding = only(timed("csr/vector", 800e-6), near)
     assert (finding.leaders, finding.decided) == (("csr/vector",), False)
-    assert [row.word for row in finding.rows] == ["baseline", "ambiguous"]
+    assert [row.word for row in finding.rows] == ["baseline", "inconclusive"]
 
 
 def test_devices_and_cache_states_are_never_ranked_together() -> None:
@@ -138,7 +138,7 @@ def test_conversion_pays_off_after_whole_products() -> None:
 
 
 def test_nothing_leads_on_a_busy_machine() -> None:
-    busy = timed("csr/vector", 800e-6, reference_gap=1.4), timed("coo/segmented", 832e-6)
+    busy = timed("csr/vector", 800e-6, aa_gap=1.4), timed("coo/segmented", 832e-6)
     assert (only(*busy).leaders, only(*busy).decided) == ((), False)
     assert said(*busy).startswith("This machine was busy: the reference kernel differs from itself by 140.0%")
     assert not any(row.leads for row in only(*busy).rows)

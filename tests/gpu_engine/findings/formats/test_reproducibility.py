@@ -12,8 +12,8 @@ from gpu_engine.records import Measurement
 from gpu_engine.text.units import THIN
 from tests.samples.formats import sized, timed, untimed
 
-SAME: dict[str, Any] = {"replays": 50, "same_bits": True, "same_layout": True}
-OTHER: dict[str, Any] = {"replays": 50, "same_bits": False}
+SAME: dict[str, Any] = {"replays": 50, "bitwise_reproducible": True, "reproducible_rebuild": True}
+OTHER: dict[str, Any] = {"replays": 50, "bitwise_reproducible": False}
 
 
 def pair(matrix: str, atomic_s: float, steady_s: float, **fields: Any) -> list[Measurement]:
@@ -46,7 +46,7 @@ def test_the_fastest_reproducible_kernel_stands_beside_the_fastest_of_all() -> N
 
 
 def test_a_second_build_with_other_bits_is_not_reproducible() -> None:
-    rebuilt = timed("hyb/segmented", 0.5e-3, replays=50, same_bits=True, same_layout=False)
+    rebuilt = timed("hyb/segmented", 0.5e-3, replays=50, bitwise_reproducible=True, reproducible_rebuild=False)
     found = cost([rebuilt, *pair("m1", 1e-3, 1.25e-3)])
     assert found is not None
     assert found.reproducible is not None
@@ -92,8 +92,8 @@ def test_places_and_transposes_are_spoken_of_apart() -> None:
     ("fields", "cell"),
     [
         (SAME, "yes"),
-        (SAME | {"same_layout": None}, "yes, one build"),
-        (SAME | {"same_layout": False}, "not over builds"),
+        (SAME | {"reproducible_rebuild": None}, "yes, one build"),
+        (SAME | {"reproducible_rebuild": False}, "not over builds"),
         (OTHER, "no"),
         ({}, "not recorded"),
     ],

@@ -60,14 +60,14 @@ def test_several_steps_are_found_each_for_itself() -> None:
 def test_a_gap_that_nobody_would_act_on_is_none() -> None:
     assert len(levels((*FLAT * 3, *scaled(FLAT * 3, 1.008)))) == 1
     # What separates them is seen, and within what the kernel differs from itself by in these rounds.
-    assert len(history(taken(SLOWER, reference_gap=0.08)).points) == 0
+    assert len(history(taken(SLOWER, aa_gap=0.08)).points) == 0
 
 
 def test_a_step_that_is_one_of_the_clock_is_left_open() -> None:
     jobs = taken(SLOWER)
     slow = taken(SLOWER, clock_hz=1.98e9 / 1.05)
     (point,) = history([*jobs[:6], *slow[6:]]).points
-    assert point.verdict.kind == "ambiguous"
+    assert point.verdict.kind == "inconclusive"
     assert "clock" in point.verdict.reason
     assert history([*jobs[:6], *slow[6:]]).changed == ()
 

@@ -23,7 +23,7 @@ def test_the_fastest_run_in_segments_is_held_against_the_fastest_in_fp64() -> No
 def test_graphs_whose_times_are_not_plausible_do_not_count() -> None:
     quiet = ran("csr/thread+fp64", 113, 0.1), ran("csr/thread+cpms2", (47, 66), 0.08)
     (busy, trace), other = ran("csr/thread+fp64", 113, 0.1, "del"), ran("csr/thread+cpms2", (47, 66), 0.01, "del")
-    noisy = replace(busy, reference_gap=0.9), trace
+    noisy = replace(busy, aa_gap=0.9), trace
     assert said(noisy, other) == []
     (sentence,) = said(*quiet, noisy, other)
     assert sentence.endswith("1.25 × the speed of the fastest run in fp64; it pays on 1 of 1 graph and costs on 0.")
@@ -39,7 +39,7 @@ def test_what_is_wrong_or_in_full_bits_is_no_run_in_segments() -> None:
 
 
 def test_lower_triangles_have_a_sentence_and_an_answer_of_their_own() -> None:
-    lower = (("part", "lower"),)
+    lower = (("triangle", "lower"),)
     whole = ran("csr/thread+fp64", 113, 0.1), ran("csr/thread+cpms2", (47, 66), 0.08)
     half = ran("csr/thread+fp64", 90, 0.1, axes=lower), ran("csr/thread+cpms2", (40, 50), 0.2, axes=lower)
     assert [sentence.partition(" the speed")[0] for sentence in said(*whole, *half)] == [

@@ -8,7 +8,7 @@ from gpu_engine.records import Case, Measurement, Trace
 from gpu_engine.text.units import THIN
 from tests.samples.pagerank import SCHEDULE, luxembourg, ran, shown
 
-SEGMENTS_AT_END = (("first", "1"), ("near", "16"), ("stall", "0.98"), ("at_end", "segments"))
+SEGMENTS_AT_END = (("start_segments", "1"), ("raise_at", "16"), ("stall_ratio", "0.98"), ("final_storage", "segments"))
 TEXTS = tuple(statement.text for statement in STATEMENTS)
 MORE, SINGLE, FEW, FULL, HEADS_OF_TWO, HEADS_OF_FOUR, TWO_OF_FOUR, THREE, NEVER, TENTH, BETTER, ALIKE, THREADS = TEXTS
 

@@ -20,10 +20,10 @@ def said(found: StudyData) -> list[str]:
 
 def test_both_ratios_are_always_said() -> None:
     assert said(shown(*luxembourg())) == [
-        "csr/thread+free is fastest on cpu: 100 ms to convergence.",
+        "csr/thread+pattern is fastest on cpu: 100 ms to convergence.",
         "The fastest run with adaptive precision is csr/thread+cpms4: "
         "1.16 times as fast as csr/thread+fp64 (faster), "
-        "the same kernel in fp64; 1.07 times as slow as csr/thread+free (slower), the fastest run in fp64.",
+        "the same kernel in fp64; 1.07 times as slow as csr/thread+pattern (slower), the fastest run in fp64.",
         "113 iterations (1/46/61/5 by segments) against 113 in fp64; the ranks are right: residual 8.1·10⁻¹¹ under "
         "10⁻¹⁰, distance 2.3·10⁻¹⁰ from those in fp64, 100 % of the top 3 pages the same.",
     ]
@@ -60,28 +60,28 @@ def test_a_lead_that_is_not_settled_is_said_to_be_so() -> None:
     sentences = said(shown(ran("csr/thread+fp64", 28, 0.100), vague))
     assert sentences[0] == (
         "csr/thread+cpms2 leads, not clearly, on cpu: 90.0 ms to convergence; csr/thread+fp64 may be as fast "
-        "(ambiguous)."
+        "(inconclusive)."
     )
-    assert "1.11 times as fast as csr/thread+fp64 (ambiguous)" in sentences[1]
+    assert "1.11 times as fast as csr/thread+fp64 (inconclusive)" in sentences[1]
 
 
 def test_a_schedule_that_begins_with_all_segments_is_no_gain_of_fewer() -> None:
-    whole = (("first", "2"), ("near", "16"), ("stall", "0.98"), ("at_end", "fp64"))
+    whole = (("start_segments", "2"), ("raise_at", "16"), ("stall_ratio", "0.98"), ("final_storage", "fp64"))
     found = shown(
         ran("csr/thread+fp64", 28, 0.2),
         ran("csr/thread+cpms2", (0, 28), 0.1, axes=whole),
         ran("csr/thread+cpms2", (13, 15), 0.16),
     )
-    assert said(found)[0].startswith("csr/thread+cpms2, first 2 is fastest")
+    assert said(found)[0].startswith("csr/thread+cpms2, start segments 2 is fastest")
     assert said(found)[1].startswith(
-        "The fastest run with adaptive precision is csr/thread+cpms2, first 1: 1.25 times as fast as csr/thread+fp64"
+        "The fastest run with adaptive precision is csr/thread+cpms2, start segments 1: 1.25 times as fast as csr/thread+fp64"
     )
 
 
 def test_a_fast_run_with_wrong_ranks_does_not_lead() -> None:
     found = shown(*luxembourg(), ran("csr/thread+fp32", 1000, 0.01, residual=3e-8))
     sentences = said(found)
-    assert sentences[0].startswith("csr/thread+free is fastest")
+    assert sentences[0].startswith("csr/thread+pattern is fastest")
     assert sentences[-1] == "Not ranked, the ranks not being right to ε: csr/thread+fp32 (residual 3.0·10⁻⁸)."
 
 
@@ -93,7 +93,7 @@ def test_without_segments_the_fastest_run_says_whether_it_is_right() -> None:
 
 
 def test_parameters_that_differ_from_the_defaults_are_said() -> None:
-    found = shown(ran("csr/thread+fp64", 28, 0.2, axes=(("part", "lower"),)))
+    found = shown(ran("csr/thread+fp64", 28, 0.2, axes=(("triangle", "lower"),)))
     assert said(found)[0] == "csr/thread+fp64 runs on cpu, lower triangle: 200 ms to convergence."
 
 
@@ -109,7 +109,7 @@ def test_devices_have_verdicts_of_their_own() -> None:
 
 
 def test_nothing_leads_on_a_busy_machine() -> None:
-    found = shown(ran("csr/thread+fp64", 28, 0.100, reference_gap=0.12), ran("csr/thread+cpms2", (13, 15), 0.050))
+    found = shown(ran("csr/thread+fp64", 28, 0.100, aa_gap=0.12), ran("csr/thread+cpms2", (13, 15), 0.050))
     assert said(found)[0].startswith("This machine was busy: the reference kernel differs from itself by 12.0%.")
 
 
@@ -120,7 +120,7 @@ def test_every_run_has_its_row_the_fastest_first() -> None:
     assert dict(zip(heads, rows[1], strict=True)) == {
         "kernel": "csr/thread+cpms4",
         "verdict": "slower",
-        "against csr/thread+free": "1.07 ×",
+        "against csr/thread+pattern": "1.07 ×",
         "ranks": "right",
         "iterations": "113",
         "iterations by segments": "1/46/61/5",
@@ -131,7 +131,7 @@ def test_every_run_has_its_row_the_fastest_first() -> None:
         "bound by bytes": "1.16 ×",
         "residual": "8.1·10⁻¹¹",
         "distance from fp64": "2.3·10⁻¹⁰",
-        "overlap top pages": "100 %",
+        "top-k agreement top pages": "100 %",
         "mass error": "2.0·10⁻¹⁶",
         "note": "",
     }
@@ -144,8 +144,8 @@ def test_ranks_that_are_not_right_are_called_so() -> None:
 
 
 def test_parameters_stand_beside_the_name_and_are_axes() -> None:
-    found = only(shown(ran("csr/thread+fp64", 28, axes=(("part", "lower"),))))
-    assert (found.title, found.axes) == ("luxembourg_osm, lower triangle", {"part": "lower"})
+    found = only(shown(ran("csr/thread+fp64", 28, axes=(("triangle", "lower"),))))
+    assert (found.title, found.axes) == ("luxembourg_osm, lower triangle", {"triangle": "lower"})
 
 
 @pytest.mark.parametrize("kernel", ["csr/thread+fp64", "csr/thread+cpms2"])

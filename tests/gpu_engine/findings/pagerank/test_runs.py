@@ -3,7 +3,7 @@ import pytest
 from gpu_engine.findings.pagerank.runs import Run, by_segments, is_right, power, run_groups, speed_up, tolerance
 from tests.samples.pagerank import luxembourg, ran, shown, stopped
 
-TWICE = (("first", "2"), ("near", "16"), ("stall", "0.98"), ("at_end", "segments"))
+TWICE = (("start_segments", "2"), ("raise_at", "16"), ("stall_ratio", "0.98"), ("final_storage", "segments"))
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,7 @@ TWICE = (("first", "2"), ("near", "16"), ("stall", "0.98"), ("at_end", "segments
     [
         ("csr/thread+fp64", "csr/thread", "fp64", 0),
         ("ell/thread+cpms4", "ell/thread", "cpms4", 4),
-        ("split/tile+free-cpms2", "split/tile", "free-cpms2", 2),
+        ("split/tile+pattern-cpms2", "split/tile", "pattern-cpms2", 2),
         ("csr/thread+unfused-cpms2", "csr/thread", "unfused-cpms2", 2),
     ],
 )
@@ -21,7 +21,7 @@ def test_a_kernel_says_how_values_are_stored(kernel: str, layout: str, precision
 
 
 def test_the_axes_tell_parameters_from_the_schedule() -> None:
-    axes = (("part", "lower"), ("damping", "0.9"), *TWICE)
+    axes = (("triangle", "lower"), ("damping", "0.9"), *TWICE)
     run = Run(*ran("csr/thread+cpms2", (0, 66), axes=axes))
     assert run.measurement.axes == dict(axes)
     assert run.parameters == "lower triangle, δ 0.9"
@@ -29,7 +29,7 @@ def test_the_axes_tell_parameters_from_the_schedule() -> None:
 
 
 def test_runs_compare_on_one_device_with_the_same_parameters() -> None:
-    lower = ran("csr/thread+fp64", 28, axes=(("part", "lower"),))
+    lower = ran("csr/thread+fp64", 28, axes=(("triangle", "lower"),))
     groups = run_groups(shown(*luxembourg(), *luxembourg("cuda:0"), lower))
     assert [(g.matrix_id, g.device, g.parameters, len(g.runs)) for g in groups] == [
         ("lux", "cpu", "", 5),
@@ -40,13 +40,19 @@ def test_runs_compare_on_one_device_with_the_same_parameters() -> None:
 
 def test_the_fastest_comes_first_and_what_has_no_time_last() -> None:
     (group,) = run_groups(shown(*luxembourg()))
-    assert [run.precision for run in group.timed] == ["free", "cpms4", "cpms2", "fp64"]
+    assert [run.precision for run in group.timed] == ["pattern", "cpms4", "cpms2", "fp64"]
     assert group.runs[-1].measurement.state == "skipped"
     assert group.fastest_full is group.runs[0]
 
 
 def test_the_same_kernel_in_fp64_stores_what_the_run_stores() -> None:
-    kernels = ("csr/thread+fp64", "csr/thread+cpms2", "split/tile+fp64", "split/tile+free", "split/tile+free-cpms2")
+    kernels = (
+        "csr/thread+fp64",
+        "csr/thread+cpms2",
+        "split/tile+fp64",
+        "split/tile+pattern",
+        "split/tile+pattern-cpms2",
+    )
     unfused = ("csr/thread+unfused-fp64", "csr/thread+unfused-cpms2")
     found = [ran(kernel, (4, 5) if "cpms" in kernel else 9) for kernel in (*kernels, *unfused, "ell/thread+cpms2")]
     (group,) = run_groups(shown(*found))
@@ -55,8 +61,8 @@ def test_the_same_kernel_in_fp64_stores_what_the_run_stores() -> None:
         "csr/thread+fp64": "csr/thread+fp64",
         "csr/thread+cpms2": "csr/thread+fp64",
         "split/tile+fp64": "split/tile+fp64",
-        "split/tile+free": "split/tile+fp64",
-        "split/tile+free-cpms2": "split/tile+free",
+        "split/tile+pattern": "split/tile+fp64",
+        "split/tile+pattern-cpms2": "split/tile+pattern",
         "csr/thread+unfused-fp64": "csr/thread+unfused-fp64",
         "csr/thread+unfused-cpms2": "csr/thread+unfused-fp64",
         "ell/thread+cpms2": None,
@@ -72,10 +78,10 @@ def test_several_schedules_of_a_kernel_are_told_apart() -> None:
     (group,) = run_groups(shown(*luxembourg(), ran("csr/thread+cpms4", (0, 46, 62, 5), axes=TWICE)))
     assert sorted(group.label(run) for run in group.runs) == [
         "csr/thread+cpms2",
-        "csr/thread+cpms4, first 1, at_end fp64",
-        "csr/thread+cpms4, first 2, at_end segments",
+        "csr/thread+cpms4, start segments 1, final storage fp64",
+        "csr/thread+cpms4, start segments 2, final storage segments",
         "csr/thread+fp64",
-        "csr/thread+free",
+        "csr/thread+pattern",
         "ell/thread+cpms2",
     ]
 

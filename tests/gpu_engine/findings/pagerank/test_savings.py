@@ -11,12 +11,12 @@ from gpu_engine.records import Case, Measurement, Trace
 from gpu_engine.text import units
 from gpu_engine.text.tables import Table
 
-AXES = "first=1,near=16,stall=0.98,at_end="
+AXES = "start_segments=1,raise_at=16,stall_ratio=0.98,final_storage="
 
 
 def run(matrix: str, kernel: str, ms: float, axes: str = "", floor_ms: float = 2.0, **fields: Any) -> Measurement:
     case = Case.parse(f"{matrix}|{kernel}|warm|{axes}")
-    fields |= {"iterations": 10, "floor_s": floor_ms * 1e-3, "residual": 1e-11, "median_s": ms * 1e-3}
+    fields |= {"iterations": 10, "roofline_s": floor_ms * 1e-3, "residual": 1e-11, "median_s": ms * 1e-3}
     return Measurement.of(case, "cuda:0", PageRankDetails, **fields)
 
 
@@ -64,27 +64,29 @@ def test_shares_of_several_graphs_have_a_geometric_mean() -> None:
 
 def test_without_a_saving_there_is_no_share_and_without_fp64_no_row() -> None:
     # Bytes that allow 1.004 times allow nothing that could be shared.
-    for floor_s in (2e-3, 2e-3 / 1.004):
-        (row,) = plain(savings(shown(FP64, dataclasses.replace(TWO, floor_s=floor_s))))
+    for roofline_s in (2e-3, 2e-3 / 1.004):
+        (row,) = plain(savings(shown(FP64, dataclasses.replace(TWO, roofline_s=roofline_s))))
         assert row[6:] == ["–"] * 4
     assert savings(shown(TWO)).rows == ()
 
 
 def test_free_segments_are_held_against_free_numbers() -> None:
-    free = run("grid", "split/tile+free", 2.0)
-    heads = run("grid", "split/tile+free-cpms2", 1.6, AXES + "fp64", 1.0)
+    free = run("grid", "split/tile+pattern", 2.0)
+    heads = run("grid", "split/tile+pattern-cpms2", 1.6, AXES + "fp64", 1.0)
     (row,) = plain(savings(shown(FP64, free, heads)))
     assert (row[2], row[6]) == ("1.25 ×", "25 %")
 
 
 def test_other_schedules_and_lower_triangles_are_in_no_mean_of_the_usual_ones() -> None:
-    second = run("grid", "split/tile+cpms2", 1.0, AXES.replace("first=1", "first=2") + "segments")
+    second = run("grid", "split/tile+cpms2", 1.0, AXES.replace("start_segments=1", "start_segments=2") + "segments")
     lower = [
         run("grid", kernel, 4.0, axes)
         for kernel, axes in (("split/tile+fp64", ""), ("split/tile+cpms2", AXES + "segments"))
     ]
     lower = [
-        dataclasses.replace(m, case=f"{m.case}{',' if m.axes else ''}part=lower", axes={**m.axes, "part": "lower"})
+        dataclasses.replace(
+            m, case=f"{m.case}{',' if m.axes else ''}triangle=lower", axes={**m.axes, "triangle": "lower"}
+        )
         for m in lower
     ]
     rows = plain(savings(shown(FP64, TWO, second, *lower)))
@@ -118,8 +120,8 @@ def test_the_fastest_layout_with_values_has_a_mean_of_its_own() -> None:
     found = {row[0]: row[2] for row in plain(pull_means(shown(FP64, TWO, slow, heads, traces=traces)))}
     assert found == {"csr/thread+cpms2": "4.00 ×", "split/tile+cpms2": "1.25 ×", FASTEST: "1.25 ×"}
     # Lower triangles are in a mean of their own alone.
-    full = run("grid", "split/tile+fp64", 4.0, "part=lower")
-    lower = run("grid", "split/tile+cpms2", 3.2, AXES + "segments,part=lower")
+    full = run("grid", "split/tile+fp64", 4.0, "triangle=lower")
+    lower = run("grid", "split/tile+cpms2", 3.2, AXES + "segments,triangle=lower")
     both = (trace(full, [0], [0], [50.0]), trace(lower, [1], [1], [25.0]))
     rows = plain(pull_means(shown(FP64, TWO, slow, heads, full, lower, traces=[*traces, *both])))
     assert {row[0]: row[2] for row in rows} == found | {"split/tile+cpms2, lower triangles": "2.00 ×"}

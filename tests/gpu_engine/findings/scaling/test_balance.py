@@ -63,19 +63,19 @@ def test_resident_products_have_a_table_of_their_own() -> None:
     assert list(made) == ["cold", "resident"]
     # The times are 2.5 and 5 ms.
     assert made["resident"][2:] == [
-        ("pCSR/resident, cut entries", "4", "1 000 000", "1 000 000", "1 000 000", "1.00 ×", "100 %", "–"),
-        ("pCSR/resident, cut lines", "4", "500 000", "1 000 000", "2 500 000", "2.50 ×", "40 %", "50 %"),
+        ("pCSR/resident, balance nonzeros", "4", "1 000 000", "1 000 000", "1 000 000", "1.00 ×", "100 %", "–"),
+        ("pCSR/resident, balance rows", "4", "500 000", "1 000 000", "2 500 000", "2.50 ×", "40 %", "50 %"),
     ]
     assert list(cells(*iterated())) == ["iterate"], "where nothing else was cut"
 
 
 def test_equal_rows_of_a_library_are_held_against_its_equal_nonzeros() -> None:
-    theirs = [replace(m, median_s=1e-3) if "entries" in m.case else m for m in by_cusparse(cut_both_ways(), 2.0)]
+    theirs = [replace(m, median_s=1e-3) if "nonzeros" in m.case else m for m in by_cusparse(cut_both_ways(), 2.0)]
     ((_, own),) = cuts(shown(*cut_both_ways(), *theirs), (RESIDENT,))
     speeds = {cut.series.label: cut.speed for cut in own if cut.devices == 4 and cut.speed}
     assert speeds == {
-        "pCSR/resident, cut lines": near(0.5),
-        "pCSR/resident, cut lines, product cusparse": near(0.1),
+        "pCSR/resident, balance rows": near(0.5),
+        "pCSR/resident, balance rows, cusparse": near(0.1),
     }
 
 

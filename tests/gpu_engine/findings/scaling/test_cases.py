@@ -7,7 +7,7 @@ from tests.samples.scaling import LOPSIDED, NOTE, cold, iterated, resident, unwo
 
 
 def test_axes_are_those_of_the_case() -> None:
-    assert iterated()[2].axes == {"devices": "4", "work": "iterate", "exchange": "image", "overlap": "on"}
+    assert iterated()[2].axes == {"devices": "4", "workload": "iterate", "exchange": "halo", "overlap": "on"}
 
 
 def test_devices_of_a_cpu_are_virtual_here_and_in_recordings() -> None:
@@ -25,7 +25,7 @@ def test_the_interval_of_a_speed_up_takes_the_far_ends_of_both() -> None:
     assert [gain.low, gain.value, gain.high] == pytest.approx([0.099 / 0.0404, 2.5, 0.101 / 0.0396])
     bare = speed_up(base, replace(m, ci_low_s=None, ci_high_s=None))
     assert bare is not None
-    assert (bare.low, bare.high, bare.kind) == (None, None, "ambiguous")
+    assert (bare.low, bare.high, bare.kind) == (None, None, "inconclusive")
     assert speed_up(base, unworked("pCSR/p*", "no")) is speed_up(None, m) is None
 
 

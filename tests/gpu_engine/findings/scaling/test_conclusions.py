@@ -47,7 +47,7 @@ def test_equal_rows_cost_what_the_ratio_of_the_rows_says() -> None:
     for slower in (0.8, 1.25):
         assert judged(*swept(slower))[EQUAL_ROWS][0] == "disagrees"
     assert judged(*swept(), *cut_both_ways())[EQUAL_ROWS][1].startswith("Holds for 2 of 2."), "other matrices are not"
-    for found in (cut_both_ways(), swept()[:4], [m for m in swept() if m.axes["work"] == "cold"]):
+    for found in (cut_both_ways(), swept()[:4], [m for m in swept() if m.axes["workload"] == "cold"]):
         assert judged(*found)[EQUAL_ROWS][0] == "no data"
 
 
@@ -195,7 +195,7 @@ def test_numa_is_judged_by_what_differs_in_nothing_else() -> None:
     for others in (
         [numa("pCSR/p*", 0.04)],
         [numa("pCSR/p*", 0.04, placement="one")],
-        [numa("pCSR/p*-opt", 0.04, placement="one", cut="lines")],
+        [numa("pCSR/p*-opt", 0.04, placement="one", balance="rows")],
         [numa("pCSR/p*-opt", 0.04, placement="interleaved")],
         [],
     ):

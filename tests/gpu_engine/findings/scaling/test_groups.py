@@ -58,7 +58,7 @@ def test_products_from_the_host_are_never_beside_others() -> None:
     assert {g.work for g in work_groups(found, STAYING)} == {"resident", "iterate", "pagerank"}
     for group in work_groups(found):
         cases = [m.case for series in group.series for m in series.measurements]
-        assert all(f"work={group.work}" in case for case in cases)
+        assert all(f"workload={group.work}" in case for case in cases)
 
 
 def test_a_series_differs_in_the_number_of_devices_alone() -> None:
@@ -81,8 +81,8 @@ def test_only_what_differs_is_named() -> None:
     assert [s.label for s in only(*iterated()[:3]).series] == ["pCSR/iterate"]
     assert [s.label for s in only(*ranked()).series] == ["pCSR/pagerank+fp64", "pCSR/pagerank+cpms2"]
     assert [s.label for s in only(*cut_both_ways()).series] == [
-        "pCSR/resident, cut entries",
-        "pCSR/resident, cut lines",
+        "pCSR/resident, balance nonzeros",
+        "pCSR/resident, balance rows",
     ]
     assert [s.label for s in only(*cut_both_ways()[:3]).series] == ["pCSR/resident"]
 
@@ -91,23 +91,23 @@ def test_a_library_is_always_named_and_comes_after_ours() -> None:
     theirs = by_cusparse(cold(), 1.5)
     assert [s.label for s in only(*theirs, *cold()).series] == [
         *("pCSR/baseline", "pCSR/p*", "pCSR/p*-opt"),
-        *("pCSR/baseline, product cusparse", "pCSR/p*, product cusparse", "pCSR/p*-opt, product cusparse"),
+        *("pCSR/baseline, cusparse", "pCSR/p*, cusparse", "pCSR/p*-opt, cusparse"),
     ]
-    assert [s.label for s in only(*by_cusparse(resident(), 1.5)).series] == ["pCSR/resident, product cusparse"]
+    assert [s.label for s in only(*by_cusparse(resident(), 1.5)).series] == ["pCSR/resident, cusparse"]
     assert [s.label for s in only(*resident(), *by_cusparse(resident(), 1.5)).series] == [
         "pCSR/resident",
-        "pCSR/resident, product cusparse",
+        "pCSR/resident, cusparse",
     ]
     assert [s.label for s in only(*iterated(), *by_cusparse(iterated(), 1.5)).series][2:] == [
-        "pCSR/iterate, overlap on, product cusparse",
-        "pCSR/iterate, overlap off, product cusparse",
+        "pCSR/iterate, overlap on, cusparse",
+        "pCSR/iterate, overlap off, cusparse",
     ]
 
 
 def test_equal_lines_are_those_of_the_baseline_and_of_the_cut_into_lines() -> None:
-    assert [s.cut for s in only(*cold()).series] == ["lines", "entries", "entries"]
-    assert [s.cut for s in only(*cut_both_ways()).series] == ["entries", "lines"]
-    assert [s.cut for s in only(*resident()).series] == ["entries"]
+    assert [s.balance for s in only(*cold()).series] == ["rows", "nonzeros", "nonzeros"]
+    assert [s.balance for s in only(*cut_both_ways()).series] == ["nonzeros", "rows"]
+    assert [s.balance for s in only(*resident()).series] == ["nonzeros"]
 
 
 def test_a_speed_up_is_over_one_device_of_the_same_series() -> None:
@@ -151,7 +151,7 @@ def test_a_library_is_held_against_itself_alone() -> None:
         worked("pCSR/resident", 0.1, 1, "resident", device="cuda:1"),
         unworked("pCSR/resident", "too large", 1, "resident"),
     ],
-    ids=["work", "partitioning", "matrix", "machine", "no time"],
+    ids=["workload", "partitioning", "matrix", "machine", "no time"],
 )
 def test_other_work_matrices_or_machines_are_no_base(other: Measurement) -> None:
     far = worked("pCSR/resident", 0.05, 4, "resident")
@@ -172,12 +172,14 @@ def test_a_group_knows_its_leaders_and_its_baseline() -> None:
 
 
 def test_a_library_is_beside_the_ranking() -> None:
-    group = only(*cold(), *by_cusparse(cold(), 0.5), worked("pCSR/p*", 0.001, 8, options={"product": "cusparse"}))
+    group = only(
+        *cold(), *by_cusparse(cold(), 0.5), worked("pCSR/p*", 0.001, 8, options={"kernel_library": "cusparse"})
+    )
     assert (group.most, group.leaders) == (4, ("pCSR/p*-opt",))
     assert [series.competitor for series, _ in group.ranked(4)] == ["", "", ""]
     rival = group.rival(4)
     assert rival is not None
-    assert rival[0].label == "pCSR/p*-opt, product cusparse"
+    assert rival[0].label == "pCSR/p*-opt, cusparse"
     assert rival[1].median_s == pytest.approx(0.016)
     ours, theirs = group.baseline(4), group.baseline(4, "cusparse")
     assert [found[1].median_s for found in (ours, theirs) if found] == pytest.approx([0.08, 0.04])
@@ -192,7 +194,7 @@ def test_a_group_of_a_library_alone_has_no_leaders() -> None:
 
 def test_the_twin_is_the_same_with_a_librarys_product() -> None:
     on_device = worked("pCSR/p*-opt", 0.03, options={"merge": "device"})
-    elsewhere = worked("pCSR/p*-opt", 0.02, options={"product": "cusparse"})
+    elsewhere = worked("pCSR/p*-opt", 0.02, options={"kernel_library": "cusparse"})
     group = only(*cold(), on_device, elsewhere, *by_cusparse(cold(), 1.5))
     twins = {series.label: group.twin(series, m) for series, m in group.ranked(4)}
     assert {label: twin.median_s if twin else None for label, twin in twins.items()} == {
@@ -207,14 +209,14 @@ def test_the_twin_is_the_same_with_a_librarys_product() -> None:
 
 
 def test_the_speed_of_equal_lines_is_over_that_of_equal_nonzeros_with_the_same_product() -> None:
-    theirs = [m if "lines" in m.case else replace(m, median_s=1e-3) for m in by_cusparse(cut_both_ways(), 2.0)]
+    theirs = [m if "rows" in m.case else replace(m, median_s=1e-3) for m in by_cusparse(cut_both_ways(), 2.0)]
     group = only(*cut_both_ways(), *theirs)
     found = {s.label: [group.cut_speed(s, m) for m in s.timed] for s in group.series}
     assert found == {
-        "pCSR/resident, cut entries": [None] * 3,
-        "pCSR/resident, cut lines": pytest.approx([0.7, 0.5]),
-        "pCSR/resident, cut entries, product cusparse": [None] * 3,
-        "pCSR/resident, cut lines, product cusparse": pytest.approx([1 / 12, 0.1]),
+        "pCSR/resident, balance nonzeros": [None] * 3,
+        "pCSR/resident, balance rows": pytest.approx([0.7, 0.5]),
+        "pCSR/resident, balance nonzeros, cusparse": [None] * 3,
+        "pCSR/resident, balance rows, cusparse": pytest.approx([1 / 12, 0.1]),
     }
     # Of products from the host the phase `compute`: 4 ms of 12.
     baseline = only(*cold()).series[0]

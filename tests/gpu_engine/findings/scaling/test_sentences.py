@@ -80,7 +80,7 @@ def test_strategies_that_measure_the_same_lead_together() -> None:
     vague = worked("pCSR/baseline", 0.0421, ci_low_s=0.039)
     assert said(worked("pCSR/p*", 0.04), worked("pCSR/p*-opt", 0.0402), vague)[0] == (
         "pCSR/p* and pCSR/p*-opt lead, not clearly, on cuda:0 with 4 devices: 40.0 ms a product from the host, 1.05 "
-        "times as fast as pCSR/baseline (ambiguous); pCSR/baseline may be as fast (ambiguous)."
+        "times as fast as pCSR/baseline (inconclusive); pCSR/baseline may be as fast (inconclusive)."
     )
 
 
@@ -113,15 +113,15 @@ def test_a_lone_kernel_runs() -> None:
 def test_equal_rows_of_resident_products_say_what_they_allow_and_what_is_measured() -> None:
     found = said(*cut_both_ways())
     assert (found[0], found[-1]) == (
-        "pCSR/resident, cut entries is fastest on cuda:0 with 4 devices: 2.50 ms a resident product, 2 times as fast "
-        "as pCSR/resident, cut lines (faster).",
+        "pCSR/resident, balance nonzeros is fastest on cuda:0 with 4 devices: 2.50 ms a resident product, 2 times as fast "
+        "as pCSR/resident, balance rows (faster).",
         "Its largest part has 1.00 × the mean of the nonzeros, which allows 100 % of the ideal; that of pCSR/resident, "
-        "cut lines 2.50 ×, 40 %; measured is 50 % of the speed of equal nonzeros.",
+        "balance rows 2.50 ×, 40 %; measured is 50 % of the speed of equal nonzeros.",
     )
-    lines = worked("pCSR/resident", 1e-3, 4, "resident", options={"cut": "lines"}, entries_by_device=LOPSIDED[4])
+    lines = worked("pCSR/resident", 1e-3, 4, "resident", options={"balance": "rows"}, entries_by_device=LOPSIDED[4])
     found = said(*cut_both_ways()[:3], lines)
     assert found[0].endswith("1.00 ms a resident product, no other cut gains over it.")
-    assert found[1].startswith("pCSR/resident, cut lines is 8.00 × as fast as on one device")
+    assert found[1].startswith("pCSR/resident, balance rows is 8.00 × as fast as on one device")
     assert found[-1].endswith("allows 40 % of the ideal; measured is 250 % of the speed of equal nonzeros.")
 
 
@@ -130,7 +130,7 @@ def test_a_library_is_said_beside_what_leads_of_ours() -> None:
     assert found[:2] == [
         "pCSR/p*-opt is fastest on cuda:0 with 4 devices: 32.0 ms a product from the host, 2.5 times as fast as "
         "pCSR/baseline (faster).",
-        "pCSR/p*-opt is 1.25 times as fast as pCSR/p*-opt, product cusparse (faster), 3 times as fast in the phase "
+        "pCSR/p*-opt is 1.25 times as fast as pCSR/p*-opt, cusparse (faster), 3 times as fast in the phase "
         "compute alone.",
     ]
     assert found[2].startswith("pCSR/p*-opt is 3.12 × as fast as pCSR/baseline on one device"), (
@@ -138,17 +138,17 @@ def test_a_library_is_said_beside_what_leads_of_ours() -> None:
     )
     assert found[-1].endswith("that of pCSR/baseline 2.50 ×, 40 %.")
     assert said(*resident(), *by_cusparse(resident(), 1.3))[1] == (
-        "pCSR/resident is 1.3 times as fast as pCSR/resident, product cusparse (faster)."
+        "pCSR/resident is 1.3 times as fast as pCSR/resident, cusparse (faster)."
     )
     assert said(*resident(), *by_cusparse(resident(), 1.3)[:2], devices=2)[1].endswith(
-        "is 1.3 times as fast as pCSR/resident, product cusparse (faster)."
+        "is 1.3 times as fast as pCSR/resident, cusparse (faster)."
     )
 
 
 def test_a_library_that_is_faster_does_not_lead() -> None:
     assert said(*iterated(), *by_cusparse(iterated(), 0.5, 0.5))[:2] == [
         "pCSR/iterate, overlap on is fastest on cuda:0 with 4 devices: 2.50 ms an iteration.",
-        "pCSR/iterate, overlap on is 2 times as slow as pCSR/iterate, overlap on, product cusparse (slower), 2 times "
+        "pCSR/iterate, overlap on is 2 times as slow as pCSR/iterate, overlap on, cusparse (slower), 2 times "
         "as slow in the phase compute alone.",
     ]
 
@@ -156,11 +156,11 @@ def test_a_library_that_is_faster_does_not_lead() -> None:
 def test_where_a_library_alone_has_a_time_it_is_named() -> None:
     refused = unworked("pCSR/resident", "needs 41 GB", work="resident")
     assert said(refused, *by_cusparse(resident(), 1.0)) == [
-        "Nothing of ours has a time on cuda:0: needs 41 GB; pCSR/resident, product cusparse takes 2.50 ms a resident "
+        "Nothing of ours has a time on cuda:0: needs 41 GB; pCSR/resident, cusparse takes 2.50 ms a resident "
         "product with 4 devices."
     ]
     virtual = by_cusparse(resident(device="cpu"), 1.0)
-    assert said(*virtual)[0].startswith("Nothing of ours has a time on cpu; pCSR/resident, product cusparse takes")
+    assert said(*virtual)[0].startswith("Nothing of ours has a time on cpu; pCSR/resident, cusparse takes")
 
 
 def test_an_iteration_says_what_crosses_and_what_is_hidden() -> None:
@@ -192,5 +192,5 @@ def test_what_did_not_converge_is_not_ranked() -> None:
 
 
 def test_nothing_leads_on_a_busy_machine() -> None:
-    first, *_ = said(*(replace(m, reference_gap=0.12) for m in cold()))
+    first, *_ = said(*(replace(m, aa_gap=0.12) for m in cold()))
     assert first.startswith("This machine was busy: the reference kernel differs from itself by 12.0%.")

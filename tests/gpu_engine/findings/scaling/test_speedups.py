@@ -15,11 +15,11 @@ OVER_BASELINE, OVER_ITSELF = "speed-up over baseline on one", "speed-up over one
 def measurement(kernel: str, devices: int, work: str, ms: float, *phases_ms: float, **fields: Any) -> Measurement:
     """A record of the matrix m; phases are those of its work."""
     names = COLD if work == "cold" else ("compute", "exchange")
-    iterated = ",exchange=image,overlap=on"
-    axes = {"cold": ",merge=host", "iterate": iterated, "pagerank": iterated, "resident": ",cut=entries"}[work]
+    iterated = ",exchange=halo,overlap=on"
+    axes = {"cold": ",merge=host", "iterate": iterated, "pagerank": iterated, "resident": ",balance=nonzeros"}[work]
     more = fields.pop("more", "")
     return Measurement.of(
-        Case.parse(f"m|{kernel}|warm|devices={devices},work={work}{axes}{more}"),
+        Case.parse(f"m|{kernel}|warm|devices={devices},workload={work}{axes}{more}"),
         "cuda:0",
         ScalingDetails,
         median_s=ms * 1e-3,
@@ -43,8 +43,8 @@ def test_speed_ups_are_over_the_baseline_alone_or_the_same_kernel_where_the_matr
         measurement("pCSC/p*", 2, "cold", 4.0, 0.5, 0.5, 0.5, 0.5),
         measurement("pCSR/resident", 1, "resident", 0.5),
         measurement("pCSR/resident", 2, "resident", 0.2),
-        measurement("pCSR/resident", 1, "resident", 0.7, more=",product=cusparse"),
-        measurement("pCSR/resident", 4, "resident", 0.2, more=",product=cusparse"),
+        measurement("pCSR/resident", 1, "resident", 0.7, more=",kernel_library=cusparse"),
+        measurement("pCSR/resident", 4, "resident", 0.2, more=",kernel_library=cusparse"),
     )
     assert shown("cold", *data, heads=("kernel", "devices", "time median", OVER_BASELINE)) == [
         ("pCSR/baseline, merge host", "1", "12.0 ms", "1.00 ×"),
@@ -54,10 +54,10 @@ def test_speed_ups_are_over_the_baseline_alone_or_the_same_kernel_where_the_matr
         ("pCSC/p*, merge host", "2", "4.00 ms", "–"),
     ]
     assert shown("resident", *data, heads=("kernel", "devices", OVER_ITSELF)) == [
-        ("pCSR/resident, cut entries", "1", "1.00 ×"),
-        ("pCSR/resident, cut entries", "2", "2.50 ×"),
-        ("pCSR/resident, cut entries, product cusparse", "1", "1.00 ×"),
-        ("pCSR/resident, cut entries, product cusparse", "4", "3.50 ×"),
+        ("pCSR/resident, balance nonzeros", "1", "1.00 ×"),
+        ("pCSR/resident, balance nonzeros", "2", "2.50 ×"),
+        ("pCSR/resident, balance nonzeros, cusparse", "1", "1.00 ×"),
+        ("pCSR/resident, balance nonzeros, cusparse", "4", "3.50 ×"),
     ]
 
 

@@ -13,7 +13,7 @@ def test_equal_rows_are_held_against_the_same_kernel_by_work_and_ratio() -> None
     assert list(found) == ["cold", "resident"]
     assert found["cold"] == [(1.0, 1.0), (2.0, pytest.approx(0.75)), (10.0, pytest.approx(0.55))]
     assert found["resident"] == [(1.0, 0.8), (2.0, pytest.approx(0.6)), (10.0, pytest.approx(0.44))]
-    assert {point.series.label for point in sweep.points["cold"]} == {"pCSR/p*-opt, cut lines"}
+    assert {point.series.label for point in sweep.points["cold"]} == {"pCSR/p*-opt, balance rows"}
 
 
 def test_machines_are_swept_apart_and_one_ratio_is_no_sweep() -> None:
@@ -25,5 +25,5 @@ def test_machines_are_swept_apart_and_one_ratio_is_no_sweep() -> None:
 
 def test_the_ratio_is_that_of_the_generator() -> None:
     assert ratio_of(MATRICES["two-level-10"]) == 10.0
-    assert ratio_of(MatrixFeatures("default", source={"family": "two_level", "params": {}})) == 10.0
-    assert ratio_of(MatrixFeatures("other", source={"family": "rmat", "params": {"ratio": 3}})) is None
+    assert ratio_of(MatrixFeatures("default", source={"generator": "two_level", "params": {}})) == 10.0
+    assert ratio_of(MatrixFeatures("other", source={"generator": "rmat", "params": {"ratio": 3}})) is None

@@ -50,23 +50,23 @@ def test_ours_is_held_against_the_same_with_a_librarys_product() -> None:
     place = heads.index(("against", "a library's")) - 2
     found = rows(*resident(), *by_cusparse(resident(), 1.3))
     assert found["pCSR/resident", "4"][place : place + 2] == ("1.30 ×", "faster")
-    assert found["pCSR/resident, product cusparse", "4"][place : place + 2] == ("–", "–")
+    assert found["pCSR/resident, cusparse", "4"][place : place + 2] == ("–", "–")
     assert "a library's" not in [head.unit for head in only(*resident()).table.heads]
 
 
 def test_a_library_is_held_against_its_own_baseline() -> None:
     theirs = [m for m in by_cusparse(cold(), 1.5) if m.kernel != "pCSR/p*"]
     found = rows(*cold(), *theirs)
-    assert found["pCSR/p*-opt, product cusparse", "4"][5:7] == ("2.50 ×", "faster")
-    assert found["pCSR/baseline, product cusparse", "4"][5:7] == ("–", "–")
+    assert found["pCSR/p*-opt, cusparse", "4"][5:7] == ("2.50 ×", "faster")
+    assert found["pCSR/baseline, cusparse", "4"][5:7] == ("–", "–")
     without = rows(*cold(), *theirs[3:])
-    assert without["pCSR/p*-opt, product cusparse", "4"][5:7] == ("–", "–")
+    assert without["pCSR/p*-opt, cusparse", "4"][5:7] == ("–", "–")
     assert without["pCSR/p*-opt", "4"][5:7] == ("2.50 ×", "faster")
 
 
 def test_without_one_device_there_is_no_verdict() -> None:
     found = rows(worked("pCSR/p*", 1.0))["pCSR/p*", "4"]
-    assert (found[:2], found[5:7]) == (("ambiguous", "–"), ("–", "–"))
+    assert (found[:2], found[5:7]) == (("inconclusive", "–"), ("–", "–"))
 
 
 def test_an_iteration_says_what_it_exchanges() -> None:
@@ -81,7 +81,7 @@ def test_an_iteration_says_what_it_exchanges() -> None:
 
 def test_every_work_has_a_finding_of_its_own_with_a_cell_under_every_head() -> None:
     found = findings(shown(*shared(device="cpu")))
-    assert [(f.title, f.axes["work"], {row.measurement.kernel for row in f.rows}) for f in found] == [
+    assert [(f.title, f.axes["workload"], {row.measurement.kernel for row in f.rows}) for f in found] == [
         ("web_graph, from the host", "cold", {"pCSR/baseline", "pCSR/p*", "pCSR/p*-opt"}),
         ("web_graph, resident", "resident", {"pCSR/resident"}),
         ("web_graph, iterated", "iterate", {"pCSR/iterate"}),

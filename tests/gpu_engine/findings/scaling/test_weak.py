@@ -16,7 +16,7 @@ OTHER = {"other": MatrixFeatures("denser", 50_000, 50_000, NNZ, 80.0, 1.0, 3.0)}
 
 
 def iterated(matrix: str, devices: int, median_s: float, each: int, **fields: Any) -> Measurement:
-    options = {"exchange": "image", "overlap": "on"}
+    options = {"exchange": "halo", "overlap": "on"}
     entries = (each,) * devices
     return worked(
         "pCSR/iterate", median_s, devices, "iterate", matrix, "cluster", options, entries_by_device=entries, **fields

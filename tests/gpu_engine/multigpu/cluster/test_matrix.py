@@ -139,7 +139,7 @@ def test_ranges_of_a_vector_come_one_after_the_other(
         assert matrix.iteration == 6
 
 
-class Watched:
+class IndependentlyTimed:
     """An array of which only slices can be had; `log` has (name, begin, end) of each."""
 
     def __init__(self, name: str, array: Any, log: list[tuple[str, int, int]]) -> None:
@@ -170,7 +170,7 @@ def test_an_actor_reads_its_own_part_alone(
 
     def watched(path: Path) -> StoredMatrix:
         assert path == folder
-        arrays = (Watched(name, getattr(whole, name), log) for name in ("major", "minor", "values"))
+        arrays = (IndependentlyTimed(name, getattr(whole, name), log) for name in ("major", "minor", "values"))
         return StoredMatrix(whole.partitioning, N, N, *arrays)
 
     monkeypatch.setattr(product, "open_stored", watched)

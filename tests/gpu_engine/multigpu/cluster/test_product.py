@@ -107,7 +107,7 @@ def test_streams_alone_keep_the_order(
 
     monkeypatch.setitem(TRANSPORTS, "nccl", Holding)
     matrix, order, ray = ORDERED[seed % 3], HeldOrder(seed), ThreadRay(a=4)
-    exchange: ExchangeName = "image" if seed % 2 else "all-gather"
+    exchange: ExchangeName = "halo" if seed % 2 else "all-gather"
     spans = cut_by_entries(find_partitioning("pCSR").store(matrix), (4,))
     devices = {name: order.device(name) for name in (f"virtual:{i}" for i in range(4))}
     for device in devices.values():

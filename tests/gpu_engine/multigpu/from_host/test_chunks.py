@@ -110,7 +110,7 @@ def test_what_the_phases_move(devices: Sequence[LoggingDevice]) -> None:
     packed = moved["p*-packed"].pop(PACKING) - 12 * matrix.nnz
     assert moved["p*-packed"]["distribute"] == packed + 4 * (matrix.n_rows + 1) + both
     assert 3 * matrix.nnz < packed < 3.1 * matrix.nnz
-    assert moved["p*-kept"] == moved["p*-packed"]
+    assert moved["p*-prepacked"] == moved["p*-packed"]
 
 
 def test_each_phase_has_its_own_time(devices: Sequence[LoggingDevice]) -> None:

@@ -20,7 +20,7 @@ DATA = shown(
 
 def test_balanced_and_unbalanced_matrices_of_one_size_are_families() -> None:
     balanced, unbalanced = info(DATA).families
-    assert (balanced.balanced, balanced.n_rows, balanced.problems) == (True, 1024, 1000)
+    assert (balanced.balanced, balanced.n_rows, balanced.batch_size) == (True, 1024, 1000)
     assert [(point.x, point.name) for point in balanced.points] == [(2.0, "rows_2"), (16.0, "rows_16")]
     rates = [{name: m.gflops for name, m in point.kernels.items()} for point in balanced.points]
     assert rates == [{"csr/scalar": 50.0, "csr/vector": 20.0}, {"csr/vector": 60.0}]
@@ -33,7 +33,7 @@ def test_batches_of_different_sizes_are_no_family() -> None:
         multiplied("csr/vector", 1.0, size, matrix) for matrix, size in (("r2", 10), ("r16", 10), ("r16", 100))
     ]
     assert info(shown(*measurements)).families == ()
-    assert [family.problems for family in info(shown(*measurements, chosen={"batch": ("10",)})).families] == [10]
+    assert [family.batch_size for family in info(shown(*measurements, chosen={"batch": ("10",)})).families] == [10]
 
 
 def test_a_family_has_a_panel_over_the_mean_row_length() -> None:

@@ -52,7 +52,7 @@ def test_every_loop_has_a_gain_of_its_own() -> None:
 
 
 def test_copies_come_before_mixed_batches_and_more_sizes_before_fewer() -> None:
-    mix = [m for size in (10, 100, 1000) for m in mixed("west", "d2", problems=size)]
+    mix = [m for size in (10, 100, 1000) for m in mixed("west", "d2", batch_size=size)]
     own = [multiplied("csr/smart", 1.0, size, device="cpu") for size in (1, 2)]
     assert [series.facet[:2] for series in info(shown(*mix, *own, *DATA.measurements)).series] == [
         ("west0989", "cuda:0"),

@@ -11,12 +11,12 @@ from web.figures.batched.mixed import NONE, draw, info, summary, table
 near: Any = pytest.approx
 """Untyped, for it stands among names and in dataclasses."""
 
-DATA = shown(*mixed("west", "nos3"), *mixed("west", "nos3", problems=10), *copies())
+DATA = shown(*mixed("west", "nos3"), *mixed("west", "nos3", batch_size=10), *copies())
 
 
 def test_a_mixture_has_rates_shares_and_bandwidths() -> None:
     (mixture,) = info(DATA).mixtures
-    assert (mixture.facet.name, mixture.problems, mixture.matrices) == (
+    assert (mixture.facet.name, mixture.batch_size, mixture.matrices) == (
         "2 matrices mixed (west0989 and nos3)",
         1000,
         ("west0989", "nos3"),
@@ -38,7 +38,9 @@ def test_every_mixture_is_shown_with_the_chosen_size() -> None:
         "3 matrices mixed (rows_2, rows_16 and dense_2) · cuda:0",
         "2 matrices mixed (west0989 and nos3) · cpu",
     ]
-    assert [mixture.problems for mixture in info(shown(*DATA.measurements, chosen={"batch": ("10",)})).mixtures] == [10]
+    assert [mixture.batch_size for mixture in info(shown(*DATA.measurements, chosen={"batch": ("10",)})).mixtures] == [
+        10
+    ]
 
 
 def test_rate_and_bandwidth_stand_side_by_side_fastest_first() -> None:

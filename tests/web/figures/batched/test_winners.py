@@ -25,7 +25,7 @@ DATA = shown(
 
 def test_matrices_ascend_by_mean_row_length() -> None:
     (panel,) = info(DATA).panels
-    assert (panel.device, panel.cache, panel.problems) == ("cuda:0", "warm", 1000)
+    assert (panel.device, panel.cache, panel.batch_size) == ("cuda:0", "warm", 1000)
     assert [row.matrix.name for row in panel.rows] == ["rows_2", "west0989", "nos3"]
     assert panel.wins == (("auto/shared", 2), ("ell/thread", 1))
 
@@ -40,8 +40,8 @@ def test_the_fastest_stands_beside_the_best_of_the_paper_and_of_libraries() -> N
 
 
 def test_sizes_have_panels_of_their_own_and_one_can_be_chosen() -> None:
-    measurements = [*copies("nos3", problems=100), *copies("nos3", problems=1000), *copies("west", problems=100)]
-    sizes = [(panel.problems, [row.id for row in panel.rows]) for panel in info(shown(*measurements)).panels]
+    measurements = [*copies("nos3", batch_size=100), *copies("nos3", batch_size=1000), *copies("west", batch_size=100)]
+    sizes = [(panel.batch_size, [row.id for row in panel.rows]) for panel in info(shown(*measurements)).panels]
     assert sizes == [(1000, ["nos3"]), (100, ["west"])]
     (chosen,) = info(shown(*measurements, chosen={"batch": ("100",)})).panels
     assert [row.id for row in chosen.rows] == ["west", "nos3"]
@@ -68,7 +68,7 @@ def test_the_table_and_the_summary() -> None:
 
 
 def test_the_summary_says_up_to_where_loops_take_part() -> None:
-    data = shown(*copies(problems=1000), multiplied("csr/smart", 1.0, 10_000), refused("scipy/loop", "many", 10_000))
+    data = shown(*copies(batch_size=1000), multiplied("csr/smart", 1.0, 10_000), refused("scipy/loop", "many", 10_000))
     winners = info(data)
     assert winners.loops_max == 1000
     assert "up to 1 000 problems: it launches something for each." in summary(winners).replace(THIN, " ")
@@ -96,7 +96,7 @@ def test_no_results(data: StudyData) -> None:
 
 
 def test_nothing_is_fastest_where_times_are_not_plausible() -> None:
-    busy = [replace(m, reference_gap=0.9) for m in copies("nos3")]
+    busy = [replace(m, aa_gap=0.9) for m in copies("nos3")]
     (panel,) = info(shown(*busy)).panels
     assert panel.wins == ()
     assert {size for mark in traces(draw(info(shown(*busy))), "point") for size in mark["marker"]["size"]} == {SIZE}

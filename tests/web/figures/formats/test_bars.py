@@ -60,7 +60,7 @@ def test_a_picture_has_so_many_rows_and_says_what_it_leaves_out() -> None:
 
 
 def test_matrices_that_nothing_leads_are_counted() -> None:
-    busy = [timed("csr/vector", 1e-3, matrix="m2", reference_gap=0.9), timed("csr/scalar", 2e-3, matrix="m2")]
+    busy = [timed("csr/vector", 1e-3, matrix="m2", aa_gap=0.9), timed("csr/scalar", 2e-3, matrix="m2")]
     said, folded = summary(info(StudyData([*study_of("m1"), *busy]))).splitlines()
     assert said.endswith("Nothing leads on 1 of 3: their verdicts say why.")
     assert "m2" not in folded

@@ -15,7 +15,7 @@ DATA = StudyData(
         timed("hyb/two", 950e-6, ci_high_s=1100e-6, convert_s=1e-3),
         untimed("ellr/thread", "skipped", "needs 41 GB"),
     ],
-    {"m1": sized("first")},
+    {"m1": sized("start_segments")},
     baseline="csr/scalar",
 )
 INFO = info(DATA)
@@ -62,7 +62,16 @@ def test_nothing_settled_is_no_empty_panel_but_said() -> None:
 
 def test_the_table_and_the_summary_say_what_is_not_settled() -> None:
     rows = {row[3]: tuple(cell.replace(THIN, " ") for cell in row) for row in table(INFO).rows}
-    assert rows["coo/segmented"] == ("first", "cpu", "warm", "coo/segmented", "16.0", "900 µs", "5", "csr/scalar")
+    assert rows["coo/segmented"] == (
+        "start_segments",
+        "cpu",
+        "warm",
+        "coo/segmented",
+        "16.0",
+        "900 µs",
+        "5",
+        "csr/scalar",
+    )
     assert rows["csr/scalar"][5:7] == ("none", MISSING)
     assert rows["ell/thread"][6] == "never"
     assert summary(INFO).endswith("1 of 4 are not settled and have no point.")

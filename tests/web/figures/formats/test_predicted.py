@@ -26,7 +26,9 @@ def known(name: str) -> MatrixFeatures:
 def data(**times: dict[str, float]) -> StudyData:
     """Matrix → kernel → measured time over the predicted one; of one matrix the features are not known."""
     measurements = [
-        timed(kernel, factor * PREDICTED.get(kernel, 1e-5), matrix=matrix, device=ON, floor_s=1e-6, gather_floor_s=1e-6)
+        timed(
+            kernel, factor * PREDICTED.get(kernel, 1e-5), matrix=matrix, device=ON, roofline_s=1e-6, gather_probe_s=1e-6
+        )
         for matrix, own in times.items()
         for kernel, factor in own.items()
     ]

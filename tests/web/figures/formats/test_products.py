@@ -12,13 +12,13 @@ from web.figures.formats.products import PRODUCTS, SHOWN, draw, info, summary, t
 
 def quick(kernel: str, median_s: float, **fields: Any) -> Measurement:
     """A kernel that no probe beats."""
-    return timed(kernel, median_s, **({"floor_s": 1e-5, "gather_floor_s": 1e-5} | fields))
+    return timed(kernel, median_s, **({"roofline_s": 1e-5, "gather_probe_s": 1e-5} | fields))
 
 
 RECORDS = [
     quick("csr/vector", 1e-3, convert_s=0.0),
     quick("ell/thread", 0.5e-3, convert_s=0.01),
-    quick("jad/thread", 0.25e-3, convert_s=0.02, order_s=0.08),
+    quick("jad/thread", 0.25e-3, convert_s=0.02, reorder_s=0.08),
     quick("csr/vector", 1e-3, matrix="m2", convert_s=0.0),
     untimed("ell/thread", "skipped", "needs 41 GB", matrix="m2"),
     quick("hyb/two", 1e-4, matrix="m2", convert_s=None),
@@ -58,7 +58,7 @@ def test_the_table_and_the_sentence_have_every_number_of_products() -> None:
 
 
 def test_a_matrix_of_a_busy_machine_is_left_out() -> None:
-    busy = [quick(kernel, 1e-3, matrix="m3", reference_gap=0.9) for kernel in ("csr/vector", "ell/thread")]
+    busy = [quick(kernel, 1e-3, matrix="m3", aa_gap=0.9) for kernel in ("csr/vector", "ell/thread")]
     found = info(StudyData([*RECORDS, *busy]))
     assert (found.panels[0].choices, found.panels[0].matrices) == (INFO.panels[0].choices, 2)
     assert "over 2 matrices (1 more without plausible times): csr/vector" in summary(found)

@@ -5,13 +5,13 @@ from gpu_engine.text.units import THIN
 from tests.samples.formats import sized, timed, traces, untimed
 from web.figures.formats.roofline import draw, info, summary, table
 
-MATRICES = {"m1": sized("first"), "m2": sized("second", nnz=20_000)}
+MATRICES = {"m1": sized("start_segments"), "m2": sized("second", nnz=20_000)}
 COMPULSORY = 12 * 1_000_000 + 4 * 100_001 + 16 * 100_000
 RECORDS = [
     timed("csr/scalar", 1000e-6),
     timed("csr/vector", 800e-6),
     untimed("ell/thread", "skipped", "needs 41 GB"),
-    timed("coo/segmented", 900e-6, floor_s=None),
+    timed("coo/segmented", 900e-6, roofline_s=None),
 ]
 INFO = info(StudyData(RECORDS, MATRICES))
 
@@ -28,7 +28,7 @@ def test_every_kernel_is_a_point_below_the_roof_that_its_floor_divides_by() -> N
 
 
 def test_a_cache_has_a_roof_of_its_own() -> None:
-    in_cache = timed("csr/vector", 8e-6, matrix="m2", gflops=5.0, floor_s=3e-6)
+    in_cache = timed("csr/vector", 8e-6, matrix="m2", gflops=5.0, roofline_s=3e-6)
     (panel,) = info(StudyData([*RECORDS, in_cache], MATRICES)).panels
     assert (INFO.panels[0].roofs, panel.roofs) == ({3.50e10: "bandwidth"}, {3.50e10: "memory", 9.33e10: "cache"})
 
@@ -47,5 +47,5 @@ def test_points_lie_under_a_line_across_the_panel() -> None:
 def test_the_table_and_the_summary_say_the_share() -> None:
     (row,) = table(INFO).rows
     numbers = ["0.143", "35.0 GB/s", "csr/vector", "2.50", "0.50 ×"]
-    assert [cell.replace(THIN, " ") for cell in row] == ["first", "cpu", "warm", *numbers]
+    assert [cell.replace(THIN, " ") for cell in row] == ["start_segments", "cpu", "warm", *numbers]
     assert "On cpu, warm the fastest kernel of a matrix reaches 0.50 × its roof." in summary(INFO).replace(THIN, " ")

@@ -10,7 +10,7 @@ from tests.samples.formats import sized, timed, titles, traces
 from web.figures.formats.systems import draw, info, summary, table
 
 GPU = "NVIDIA H200"
-FLOORS: dict[str, Any] = {"floor_s": 100e-6, "gather_floor_s": 125e-6}
+FLOORS: dict[str, Any] = {"roofline_s": 100e-6, "gather_probe_s": 125e-6}
 """Of the GPU: a quarter of those on the CPU, so that its bandwidth is four times as large."""
 
 DATA = StudyData(

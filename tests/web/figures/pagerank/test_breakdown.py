@@ -59,10 +59,10 @@ def test_the_papers_kernels_have_their_own_fp64() -> None:
 
 
 def test_a_refinement_has_passes_in_few_bits_and_corrections() -> None:
-    m, trace = ran("sellp/thread+refined32", (103, 3))
+    m, trace = ran("sellp/thread+ir32", (103, 3))
     arrays = {**trace.arrays, "correct_s": tuple(CHANGE_S if at in (60, 105) else 0.0 for at in range(106))}
-    own = parts(shown(ran("sellp/thread+free", 106), (m, dataclasses.replace(trace, arrays=arrays))))
-    assert list(own["sellp/thread+refined32"]) == ["32 bit", "64 bit", "change"]
+    own = parts(shown(ran("sellp/thread+pattern", 106), (m, dataclasses.replace(trace, arrays=arrays))))
+    assert list(own["sellp/thread+ir32"]) == ["32 bit", "64 bit", "change"]
 
 
 def test_bars_are_stacked_from_few_bits_to_many() -> None:

@@ -13,7 +13,7 @@ def test_what_is_right_sets_the_scale() -> None:
 
 
 def test_axes_begin_at_zero_and_reach_over_one() -> None:
-    slow = shown(ran("csr/thread+fp64", 28, 0.1, floor_s=None), ran("csr/thread+cpms4", (1, 12, 14, 1), 0.2))
+    slow = shown(ran("csr/thread+fp64", 28, 0.1, roofline_s=None), ran("csr/thread+cpms4", (1, 12, 14, 1), 0.2))
     assert total.draw(total.info(slow)).layout.xaxis.range == (0, pytest.approx(1.05))
     products = pull.draw(pull.info(shown(*luxembourg())))
     assert products.layout.xaxis.range == (0, pytest.approx(1.05 * 0.8 / 0.25))

@@ -30,7 +30,7 @@ def test_means_are_over_the_graphs() -> None:
 
 
 def test_a_run_is_held_against_its_own_schedule() -> None:
-    axes = tuple((name, "segments" if name == "at_end" else value) for name, value in SCHEDULE)
+    axes = tuple((name, "segments" if name == "final_storage" else value) for name, value in SCHEDULE)
     data = shown(SEGMENTS[0], ran("csr/thread+cpms2", (47, 66), 0.1, axes=axes))
     assert gains(data) == {}
 

@@ -6,7 +6,7 @@ from tests.samples.formats import traces
 from tests.samples.pagerank import luxembourg, ran, shown
 from web.figures.pagerank.gamma import MARKERS, Row, draw, info, table
 
-WHOLE = (("first", "2"), ("near", "16"), ("stall", "0.98"), ("at_end", "fp64"))
+WHOLE = (("start_segments", "2"), ("raise_at", "16"), ("stall_ratio", "0.98"), ("final_storage", "fp64"))
 INFO = info(shown(*luxembourg()))
 
 
@@ -19,7 +19,7 @@ def test_runs_that_converge_alike_have_one_line() -> None:
     assert len(INFO.panels.panels[0].rows) == 4, "without values fp64 goes as it does with them"
     other, same = ran("csr/thread+cpms4", (0, 46, 62, 5), axes=WHOLE), ran("ell/thread+cpms4", (1, 46, 61, 5))
     both = lines(shown(*luxembourg(), other, same))
-    assert list(both) == ["fp64", "cpms2", "cpms4, first 1", "cpms4, first 2"]
+    assert list(both) == ["fp64", "cpms2", "cpms4, start segments 1", "cpms4, start segments 2"]
     all_bits = ran("csr/thread+cpms2", (0, 28), axes=WHOLE)
     assert list(lines(shown(all_bits))) == ["fp64"], "all segments go as fp64"
     assert lines(shown(ran("csr/thread+fp64", 28), all_bits))["fp64"].label == "csr/thread+fp64"

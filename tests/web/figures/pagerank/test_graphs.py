@@ -52,7 +52,7 @@ def test_products_stand_above_whole_runs_csr_beside_ell_a_row_a_graph() -> None:
 
 def test_lower_triangles_have_panels_of_their_own() -> None:
     lower = [
-        ran(f"ell/thread+{p}", n, time, axes=(("part", "lower"),))
+        ran(f"ell/thread+{p}", n, time, axes=(("triangle", "lower"),))
         for p, n, time in (("fp64", 28, 1.0), ("cpms2", (13, 15), 0.5))
     ]
     data = shown(*luxembourg(), *DELAUNAY, *lower)

@@ -25,8 +25,8 @@ def test_pages_are_counted_by_the_links_to_them() -> None:
 
 
 def test_each_operator_of_a_graph_has_its_panel() -> None:
-    lower = ran("csr/thread+fp64", 9, axes=(("part", "lower"),), link_counts=(30, 20))
-    found = info(shown(WHOLE, lower, ran("csr/thread+free", 9, link_counts=COUNTS)))
+    lower = ran("csr/thread+fp64", 9, axes=(("triangle", "lower"),), link_counts=(30, 20))
+    found = info(shown(WHOLE, lower, ran("csr/thread+pattern", 9, link_counts=COUNTS)))
     assert [[row.pages for row in panel.rows] for panel in found.panels] == [list(COUNTS), [30, 20]]
     figure = draw(found)
     assert len(traces(figure, "kernel")) == 2

@@ -11,7 +11,7 @@ def test_a_run_has_a_stretch_for_each_precision() -> None:
         "csr/thread+fp64": [("64 bit", 0, 113)],
         "csr/thread+cpms2": [("32 bit", 0, 47), ("64 bit", 47, 113)],
         "csr/thread+cpms4": [("16 bit", 0, 1), ("32 bit", 1, 47), ("48 bit", 47, 108), ("64 bit", 108, 113)],
-        "csr/thread+free": [("64 bit", 0, 113)],
+        "csr/thread+pattern": [("64 bit", 0, 113)],
     }
     assert {(row.iterations, row.fp64) for row in panel.rows} == {(113, 113)}
     (alone,) = info(shown(ran("csr/thread+fp32", 40))).panels
@@ -28,9 +28,9 @@ def test_a_bar_begins_where_its_stretch_does() -> None:
 
 
 def test_schedules_of_a_kernel_have_a_row_each_and_fp64_is_on_top() -> None:
-    axes = (("first", "2"), ("near", "16"), ("stall", "0.98"), ("at_end", "fp64"))
+    axes = (("start_segments", "2"), ("raise_at", "16"), ("stall_ratio", "0.98"), ("final_storage", "fp64"))
     axis = draw(info(shown(*luxembourg(), ran("csr/thread+cpms4", (0, 46, 62, 5), axes=axes)))).layout.yaxis
-    kernels = ("fp64", "cpms2", "cpms4, first 1", "cpms4, first 2", "free")
+    kernels = ("fp64", "cpms2", "cpms4, start segments 1", "cpms4, start segments 2", "pattern")
     assert axis.categoryarray == tuple(f"csr/thread+{kernel}" for kernel in kernels)
     assert axis.range[0] > axis.range[1]
 

@@ -12,12 +12,12 @@ from web.figures.pagerank import dots
 from web.figures.pagerank.total import Row, draw, info, summary, table
 
 DATA = shown(
-    ran("csr/thread+fp64", 28, 0.2, floor_s=0.1),
-    ran("csr/thread+cpms2", (13, 15), 0.16, floor_s=0.08),
-    ran("csr/thread+fp32", 28, 0.1, floor_s=0.06, residual=1e-8),
-    ran("split/tile+fp64", 28, 0.08, floor_s=0.1),
-    ran("split/tile+free", 28, 0.05, floor_s=0.04),
-    ran("split/tile+free-cpms2", (13, 15), 0.04, floor_s=0.03),
+    ran("csr/thread+fp64", 28, 0.2, roofline_s=0.1),
+    ran("csr/thread+cpms2", (13, 15), 0.16, roofline_s=0.08),
+    ran("csr/thread+fp32", 28, 0.1, roofline_s=0.06, residual=1e-8),
+    ran("split/tile+fp64", 28, 0.08, roofline_s=0.1),
+    ran("split/tile+pattern", 28, 0.05, roofline_s=0.04),
+    ran("split/tile+pattern-cpms2", (13, 15), 0.04, roofline_s=0.03),
 )
 INFO = info(DATA)
 ROWS: dict[str, Row] = {row.label: row for panel in INFO.panels.panels for row in panel.rows}
@@ -27,8 +27,8 @@ def test_a_run_stands_beside_the_same_kernel_in_fp64() -> None:
     assert {label: (row.against, row.speed_up, row.bound, row.over_fastest) for label, row in ROWS.items()} == {
         "csr/thread+fp32": ("csr/thread+fp64", *map(pytest.approx, (2.0, 1 / 0.6, 0.5))),
         "csr/thread+cpms2": ("csr/thread+fp64", *map(pytest.approx, (1.25, 1.25, 0.3125))),
-        "split/tile+free": ("split/tile+fp64", *map(pytest.approx, (1.6, 2.5, 1.0))),
-        "split/tile+free-cpms2": ("split/tile+free", *map(pytest.approx, (1.25, 4 / 3, 1.25))),
+        "split/tile+pattern": ("split/tile+fp64", *map(pytest.approx, (1.6, 2.5, 1.0))),
+        "split/tile+pattern-cpms2": ("split/tile+pattern", *map(pytest.approx, (1.25, 4 / 3, 1.25))),
     }
     assert {row.verdict for row in ROWS.values()} == {"faster"}
     assert [label for label, row in ROWS.items() if not row.is_right] == ["csr/thread+fp32"]
@@ -38,7 +38,7 @@ def test_a_run_stands_beside_the_same_kernel_in_fp64() -> None:
 
 def test_a_mean_is_of_what_is_right_and_decided() -> None:
     others = ran("csr/thread+fp64", 28, 0.2, "del"), ran("csr/thread+cpms2", (13, 15), 0.1, "del")
-    whole = (("first", "2"), ("near", "16"), ("stall", "0.98"), ("at_end", "fp64"))
+    whole = (("start_segments", "2"), ("raise_at", "16"), ("stall_ratio", "0.98"), ("final_storage", "fp64"))
     no_gain = (
         ran("csr/thread+fp32", 28, 0.1, "del", residual=1e-8),
         ran("csr/thread+cpms2", (0, 28), 0.02, "del", axes=whole),
@@ -52,12 +52,12 @@ def test_a_mean_is_of_what_is_right_and_decided() -> None:
     means = both.means["cpu"]
     assert [(mean.kernel.partition("+")[2], mean.matrices) for mean in means] == [
         ("cpms2", 2),
-        ("free", 1),
-        ("free-cpms2", 1),
+        ("pattern", 1),
+        ("pattern-cpms2", 1),
     ]
     assert [mean.speed_up for mean in means] == pytest.approx([(1.25 * 2) ** 0.5, 1.6, 1.25])
     said = summary(both).replace(THIN, " ")
-    assert "on cpu, graphs in brackets: split/tile+free 1.60 × (1), csr/thread+cpms2 1.58 × (2), " in said
+    assert "on cpu, graphs in brackets: split/tile+pattern 1.60 × (1), csr/thread+cpms2 1.58 × (2), " in said
     assert INFO.means == {}, "of one matrix there is none"
 
 
@@ -73,7 +73,7 @@ def test_an_ambiguous_bar_is_pale_and_has_its_whisker() -> None:
     base, steady = data.measurements
     wide = replace(steady, ci_low_s=0.02, ci_high_s=0.9)
     (pale,) = traces(draw(info(replace(data, measurements=[base, wide]))), "kernel")
-    assert (pale["name"], pale["y"], pale["opacity"]) == ("ambiguous", ["csr/thread+cpms2"], 0.3)
+    assert (pale["name"], pale["y"], pale["opacity"]) == ("inconclusive", ["csr/thread+cpms2"], 0.3)
     ends = pale["x"][0] - pale["error_x"]["arrayminus"][0], pale["x"][0] + pale["error_x"]["array"][0]
     assert ends == pytest.approx(marks.ratio_interval(base, wide))
 
@@ -81,7 +81,7 @@ def test_an_ambiguous_bar_is_pale_and_has_its_whisker() -> None:
 def test_the_mark_is_the_bound_by_bytes() -> None:
     (marks,) = traces(draw(INFO), "floor")
     assert marks["y"] == list(ROWS)
-    without = info(shown(ran("csr/thread+fp64", 9, floor_s=None), ran("csr/thread+fp32", 9)))
+    without = info(shown(ran("csr/thread+fp64", 9, roofline_s=None), ran("csr/thread+fp32", 9)))
     assert traces(draw(without), "floor") == []
 
 
@@ -101,8 +101,10 @@ def test_of_several_graphs_a_kernel_is_a_row_of_points_with_their_mean() -> None
 
 
 def test_lower_triangles_are_in_no_mean_of_whole_graphs() -> None:
-    lower = [ran("csr/thread+fp64", 28, 0.02, matrix, axes=(("part", "lower"),)) for matrix in ("lux", "del")]
-    lower += [ran("csr/thread+cpms2", (13, 15), 0.01, matrix, axes=(("part", "lower"),)) for matrix in ("lux", "del")]
+    lower = [ran("csr/thread+fp64", 28, 0.02, matrix, axes=(("triangle", "lower"),)) for matrix in ("lux", "del")]
+    lower += [
+        ran("csr/thread+cpms2", (13, 15), 0.01, matrix, axes=(("triangle", "lower"),)) for matrix in ("lux", "del")
+    ]
     data = StudyData([*DATA.measurements, *(m for m, _ in lower)], traces=DATA.traces)
     (place, (mean,)), *others = info(data).means.items()
     assert (place, mean.kernel, mean.matrices, others) == ("cpu, lower triangles", "csr/thread+cpms2", 2, [])

@@ -19,9 +19,9 @@ def rows(info: Info) -> list[list[tuple[str, str, tuple[int, ...]]]]:
 def test_the_rule_is_replayed_on_the_run_in_fp64() -> None:
     gammas = ran("csr/thread+fp64", 113)[1].arrays["gamma"]
     (two, cpms2), (four, cpms4) = rows(replayed(near="1"))
-    for schedule, row in ((Schedule(segments=2, near=1.0), two), (Schedule(segments=4, near=1.0), four)):
+    for schedule, row in ((Schedule(segments=2, raise_at=1.0), two), (Schedule(segments=4, raise_at=1.0), four)):
         counts = iterations_by_segments(replay(gammas, schedule), schedule)
-        assert row == ("csr/thread+fp64 replayed", "first 1, near 1, stall 0.98", counts)
+        assert row == ("csr/thread+fp64 replayed", "first 1, raise at 1, stall 0.98", counts)
     assert two[2] == (69, 44), "γ ≤ 2⁻²⁰ for the first time in iteration 69"
     assert (cpms2[0], cpms2[2], cpms4[2]) == ("csr/thread+cpms2", (47, 66), (1, 46, 61, 5))
 
@@ -29,7 +29,7 @@ def test_the_rule_is_replayed_on_the_run_in_fp64() -> None:
 def test_a_run_with_segments_is_replayed_with_as_many() -> None:
     (panel,) = rows(replayed(replay="csr/thread+cpms4", first="3"))
     assert [row[0] for row in panel] == ["csr/thread+cpms4 replayed", "csr/thread+cpms4"]
-    assert panel[0][1] == "first 3, near 16, stall 0.98"
+    assert panel[0][1] == "first 3, raise at 16, stall 0.98"
 
 
 def test_two_segments_cannot_begin_with_three() -> None:
@@ -39,17 +39,17 @@ def test_two_segments_cannot_begin_with_three() -> None:
 def test_a_replay_stands_above_the_runs_that_it_is_compared_with() -> None:
     figure = draw(replayed())
     assert titles(figure) == ["2 segments", "4 segments"]
-    assert figure.layout.yaxis.categoryarray == ("replayed", "cpms2, first 1, near 16")
-    assert figure.layout.yaxis2.categoryarray == ("replayed", "cpms4, first 1, near 16")
+    assert figure.layout.yaxis.categoryarray == ("replayed", "cpms2, start segments 1, raise at 16")
+    assert figure.layout.yaxis2.categoryarray == ("replayed", "cpms4, start segments 1, raise at 16")
     ranks = {bar["name"]: bar["legendrank"] for bar in traces(figure, "kernel")}
     assert sorted(ranks, key=lambda name: ranks[name]) == ["16 bit", "32 bit", "48 bit", "64 bit"]
     bar = next(bar for bar in traces(figure, "kernel") if bar["name"] == "32 bit")
-    assert dict(zip(bar["y"], bar["x"], strict=True)) == {"replayed": 55, "cpms2, first 1, near 16": 47}
+    assert dict(zip(bar["y"], bar["x"], strict=True)) == {"replayed": 55, "cpms2, start segments 1, raise at 16": 47}
 
 
 def test_the_table_has_both_schedules() -> None:
     last = table(replayed(stall="0.5", replay="csr/thread+cpms2")).rows[-1]
-    schedule = "first 1, near 16, stall 0.98"
+    schedule = "first 1, raise at 16, stall 0.98"
     assert last[:6] == ("luxembourg_osm", "cpu", "csr/thread+cpms2", schedule, by_segments((47, 66)), "113")
 
 
@@ -79,11 +79,12 @@ def test_several_graphs_are_points_of_what_is_predicted() -> None:
 
 def test_the_summary_says_what_a_replay_cannot_know() -> None:
     said = summary(replayed(near="4"))
-    assert said == f"csr/thread+fp64 replayed with first 1, near 4, stall 0.98.\n{CAVEAT}"
+    assert said == f"csr/thread+fp64 replayed with first 1, raise at 4, stall 0.98.\n{CAVEAT}"
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("near", "x"), ("near", "inf"), ("first", "0"), ("stall", "11"), ("epsilon", "1")]
+    ("name", "value"),
+    [("raise_at", "x"), ("raise_at", "inf"), ("start_segments", "0"), ("stall_ratio", "11"), ("epsilon", "1")],
 )
 def test_a_schedule_that_is_none_is_refused(name: str, value: str) -> None:
     with pytest.raises(ParameterError, match=f"{name} is '{value}"):
@@ -95,6 +96,6 @@ def test_a_kernel_without_a_trace_is_not_replayed() -> None:
 
 
 def test_a_refinement_is_not_replayed() -> None:
-    runs = ran("sellp/thread+refined32", (103, 3)), ran("sellp/thread+refined64", 106), ran("csr/thread+fp64", 113)
+    runs = ran("sellp/thread+ir32", (103, 3)), ran("sellp/thread+ir64", 106), ran("csr/thread+fp64", 113)
     assert info(shown(*runs)).kernels == ("csr/thread+fp64",)
     assert info(shown(*runs[:2])).kernels == ()

@@ -52,7 +52,7 @@ def test_parts_that_are_as_good_as_equal_are_named_and_not_drawn() -> None:
 
 def test_equal_lines_look_like_the_baseline_in_any_work() -> None:
     lines, baseline = (traces(draw(info(data)), "kernel") for data in (shown(*cut_both_ways()), shown(*cold())))
-    assert [bar["name"] for bar in lines[:2]] == ["resident, cut entries", "resident, cut lines"]
+    assert [bar["name"] for bar in lines[:2]] == ["resident, balance nonzeros", "resident, balance rows"]
     assert lines[1]["marker"]["color"] == baseline[0]["marker"]["color"]
 
 

@@ -68,12 +68,12 @@ def test_what_comes_from_the_host_and_what_stays_never_share_a_figure() -> None:
 
 def test_equal_rows_are_over_the_same_one_device_as_equal_nonzeros() -> None:
     both = curves(staying(shown(*cut_both_ways())))
-    assert both["pCSR/resident, cut lines"] == [(1, 1.0), (2, near(8 / 6)), (4, near(8 / 5))]
+    assert both["pCSR/resident, balance rows"] == [(1, 1.0), (2, near(8 / 6)), (4, near(8 / 5))]
 
 
 def test_all_that_comes_from_the_host_is_over_the_baseline_on_one_device() -> None:
     theirs = curves(from_host(shown(*cold(), *LIBRARY)))
-    assert theirs["pCSR/p*-opt, product cusparse"] == [(1, 0.25), (2, near(100 / 82.5)), (4, near(100 / 48))]
+    assert theirs["pCSR/p*-opt, cusparse"] == [(1, 0.25), (2, near(100 / 82.5)), (4, near(100 / 48))]
     assert theirs["pCSR/p*-opt"][-1] == (4, 3.125)
 
 
@@ -99,7 +99,7 @@ def test_a_base_that_is_not_the_baseline_is_named() -> None:
 
 def test_the_furthest_is_one_of_ours_with_the_most_devices() -> None:
     assert furthest(*cold(), *LIBRARY) == [("pCSR/p*-opt", near(3.125))]
-    assert furthest(*LIBRARY) == [("pCSR/p*-opt, product cusparse", near(400 / 48))]
+    assert furthest(*LIBRARY) == [("pCSR/p*-opt, cusparse", near(400 / 48))]
     early = [worked("pCSR/p*-opt", 0.1, 1), worked("pCSR/p*-opt", 0.01, 2)]
     assert furthest(*(m for m in cold() if m.kernel != "pCSR/p*-opt"), *early) == [("pCSR/p*", near(2.5))]
 
@@ -146,7 +146,7 @@ def test_intervals_take_the_far_ends_and_the_ideal_is_dotted() -> None:
 def test_no_two_lines_of_a_partitioning_look_alike() -> None:
     drawn = [*lines(from_host(DATA)), *lines(staying(DATA))]
     assert len(looks(drawn)) == len(drawn) == 8
-    options = [{"exchange": e, "overlap": o} for e in ("image", "all-gather") for o in ("on", "off")]
+    options = [{"exchange": e, "overlap": o} for e in ("halo", "all-gather") for o in ("on", "off")]
     works = {"iterate": "iterate", **{f"pagerank+{name}": "pagerank" for name in ("fp64", "cpms2", "cpms4")}}
     variations = [
         worked(f"pCSR/{name}", 0.1 / n, n, work, options=own)

@@ -1,0 +1,229 @@
+"""Names that records, settings and addresses had before a release renamed them, and what they are called now.
+
+Files that were exported before, parameters of an older client and saved addresses are translated by PRESENT; migration
+0016 translates the rows of a database with it, and back with FORMER. Translating twice changes nothing.
+"""
+
+import re
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Names = Mapping[str, str]
+
+OF_KERNELS = ("kernel", "kernels", "control", "reference", "strategies", "baseline")
+"""Parameters whose values are names of kernels or strategies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Renames:
+    """What each name becomes.
+
+    fields      of a measurement and of its details
+    arrays      of a trace; phases: keys of `phases_s`
+    axes        of cases, which are parameters of studies too; parameters: all of those
+    values      of axes and parameters, by the name that either becomes
+    kernels     (pattern, text) of parts of the names of kernels and strategies
+    sources     fields of the source of a generated matrix
+    """
+
+    fields: Names
+    arrays: Names
+    phases: Names
+    studies: Names
+    axes: Names
+    parameters: Names
+    values: Mapping[str, Names]
+    kernels: Sequence[tuple[str, str]]
+    sources: Names
+
+    def kernel(self, name: str) -> str:
+        """Return the name of a kernel or strategy."""
+        for pattern, text in self.kernels:
+            name = re.sub(pattern, text, name)
+        return name
+
+    def case_axes(self, axes: Names) -> dict[str, str]:
+        """Return the axes of a case, in the same order."""
+        return {name: self.values.get(name, {}).get(value, value) for name, value in renamed(axes, self.axes).items()}
+
+    def key(self, key: str) -> str:
+        """Return the name of a case, `matrix|kernel|cache|axis=value,…`."""
+        parts = key.rsplit("|", 3)
+        if len(parts) < 4:
+            return key
+        matrix_id, kernel, cache, text = parts
+        pairs = (axis.partition("=") for axis in text.split(",") if axis)
+        axes = self.case_axes({name: value for name, _, value in pairs})
+        return "|".join((matrix_id, self.kernel(kernel), cache, ",".join(f"{n}={v}" for n, v in axes.items())))
+
+    def study(self, name: str) -> str:
+        """Return the name of a study."""
+        return self.studies.get(name, name)
+
+    def measurement(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a measurement as JSON."""
+        record = renamed(fields, self.fields)
+        for name, translated in (
+            ("case", self.key),
+            ("study", self.study),
+            ("kernel", self.kernel),
+            ("format", self.kernel),
+            ("axes", self.case_axes),
+            ("details", self._details),
+        ):
+            if record.get(name):
+                record[name] = translated(record[name])
+        return record
+
+    def trace(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a trace as JSON."""
+        trace = dict(fields)
+        if "case" in trace:
+            trace["case"] = self.key(trace["case"])
+        if "arrays" in trace:
+            trace["arrays"] = renamed(trace["arrays"], self.arrays)
+        return trace
+
+    def source(self, source: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the source of a matrix."""
+        return renamed(source, self.sources) if source.get("kind") == "generated" else dict(source)
+
+    def recording(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the document of a recording; parts of another form than expected stay as they are."""
+        found = dict(document)
+        if isinstance(found.get("study"), str):
+            found["study"] = self.study(found["study"])
+        for name, translated in (
+            ("measurements", self.measurement),
+            ("traces", self.trace),
+            ("matrices", self._matrix),
+        ):
+            if isinstance(found.get(name), list | tuple):
+                found[name] = [translated(entry) if isinstance(entry, Mapping) else entry for entry in found[name]]
+        return found
+
+    def parameter(self, name: str, known: Container[str]) -> str:
+        """Return the name of a parameter that is not among the known ones; the same where it has no other there."""
+        other = self.parameters.get(name, name)
+        return other if name not in known and other in known else name
+
+    def settings(self, values: Mapping[str, Any], known: Container[str]) -> dict[str, Any]:
+        """Return parameters by name, as far as they are known; others stay as they are."""
+        names = {name: self.parameter(name, known) for name in values}
+        return {names[name]: self.value(names[name], value) for name, value in values.items()}
+
+    def value(self, name: str, value: Any) -> Any:
+        """Return the value, or the values, of a parameter."""
+        if isinstance(value, str):
+            return self.kernel(value) if name in OF_KERNELS else self.values.get(name, {}).get(value, value)
+        if isinstance(value, list | tuple):
+            return [self.value(name, each) for each in value]
+        return value
+
+    def reversed(self) -> "Renames":
+        """Return the renames back to the names before."""
+        return Renames(
+            fields=swapped(self.fields),
+            arrays=swapped(self.arrays),
+            phases=swapped(self.phases),
+            studies=swapped(self.studies),
+            axes=swapped(self.axes),
+            parameters=swapped(self.parameters),
+            values={swapped(self.parameters).get(name, name): swapped(values) for name, values in self.values.items()},
+            kernels=BACK,
+            sources=swapped(self.sources),
+        )
+
+    def _details(self, details: Any) -> Any:
+        if not isinstance(details, Mapping):
+            return details
+        found = renamed(details, self.fields)
+        if isinstance(found.get("phases_s"), Mapping):
+            found["phases_s"] = renamed(found["phases_s"], self.phases)
+        return found
+
+    def _matrix(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        source = fields.get("source")
+        return dict(fields) | ({"source": self.source(source)} if isinstance(source, Mapping) else {})
+
+
+def renamed(fields: Mapping[str, Any], names: Names) -> dict[str, Any]:
+    """Return the entries by other names, in the same order; an entry that has its new name already stays."""
+    return {
+        names.get(name, name): value
+        for name, value in fields.items()
+        if names.get(name, name) not in fields or name not in names
+    }
+
+
+def swapped(names: Names) -> dict[str, str]:
+    """Return the names before by those after."""
+    return {after: before for before, after in names.items()}
+
+
+AXES = {
+    "part": "triangle",
+    "first": "start_segments",
+    "near": "raise_at",
+    "stall": "stall_ratio",
+    "at_end": "final_storage",
+    "work": "workload",
+    "cut": "balance",
+    "product": "kernel_library",
+}
+
+BACK = (
+    (r"\+pattern\b", "+free"),
+    (r"\+ir(?=32|64)", "+refined"),
+    (r"^custom:", "own:"),
+    (r"p\*-prepacked$", "p*-kept"),
+)
+
+PRESENT = Renames(
+    fields={
+        "floor_s": "roofline_s",
+        "gather_floor_s": "gather_probe_s",
+        "reference_gap": "aa_gap",
+        "same_bits": "bitwise_reproducible",
+        "same_layout": "reproducible_rebuild",
+        "order_s": "reorder_s",
+        "overlap": "top_k_agreement",
+        "overlap_slack": "top_k_slack",
+        "problems": "batch_size",
+    },
+    arrays={"settle_s": "norm_s"},
+    phases={"settle": "norm"},
+    studies={"products": "reduced_spmv"},
+    axes=AXES,
+    parameters=AXES
+    | {
+        "budget_s": "time_limit_s",
+        "reference": "control",
+        "contestants": "custom_kernels",
+        "order": "reorder",
+        "cold_cut": "cold_balance",
+        "second_layout": "transposed_copy",
+    },
+    values={
+        "sampling": {"settle": "adaptive", "full": "fixed"},
+        "energy": {"leaders": "fastest"},
+        "reorder": {"given": "none"},
+        "balance": {"entries": "nonzeros", "lines": "rows"},
+        "cold_balance": {"lines": "rows"},
+        "exchange": {"image": "halo"},
+        "kernel_library": {"ours": "sparsight"},
+        "compose": {"copies": "uniform"},
+    },
+    kernels=(
+        (r"\+free\b", "+pattern"),
+        (r"\+refined(?=32|64)", "+ir"),
+        (r"^own:", "custom:"),
+        (r"p\*-kept$", "p*-prepacked"),
+    ),
+    sources={"family": "generator"},
+)
+"""From the names before to those of this release."""
+
+FORMER = PRESENT.reversed()
+"""Back to the names before."""

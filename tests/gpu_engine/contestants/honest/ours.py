@@ -1,5 +1,0 @@
-"""The CPU kernels of this project as contestants, each under its format's name."""
-
-from gpu_engine.formats import FORMATS
-
-globals().update({f"F{number}": found for number, found in enumerate(FORMATS)})
