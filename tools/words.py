@@ -17,7 +17,25 @@ ROOT = Path(__file__).parents[1]
 LIMITS = {}
 """Rule → how often it is still broken."""
 
-VAGUE = frozenset("found said own told kept held shown seen asked wanted taken judged drawn counted owed".split())
+VAGUE = frozenset(
+    [
+        "found",
+        "said",
+        "own",
+        "told",
+        "kept",
+        "held",
+        "shown",
+        "seen",
+        "asked",
+        "wanted",
+        "taken",
+        "judged",
+        "drawn",
+        "counted",
+        "owed",
+    ]
+)
 """Participles that name nothing."""
 
 FIELDS = frozenset((("gpu_engine/generators/road.py", "kept"), ("sparsight/checks.py", "found")))
