@@ -64,6 +64,7 @@ check: install
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/mypy
+	.venv/bin/python -m tools.words
 	find gpu_engine -name '*.cu' -o -name '*.cuh' | xargs -r .venv/bin/clang-format --dry-run -Werror
 
 format: install

@@ -9,7 +9,7 @@ place_caches()
 
 
 def release() -> str:
-    """The installed version of Sparsight; `checkout` where the sources run without being installed."""
+    """Return the installed version of Sparsight; `checkout` where the sources run without being installed."""
     try:
         return metadata.version("sparsight")
     except metadata.PackageNotFoundError:

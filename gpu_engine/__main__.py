@@ -1,4 +1,7 @@
-"""`python -m gpu_engine STUDY FILE… [--device cuda:0] [--json out.json]`: a study without a server."""
+"""Command line of the engine: `python -m gpu_engine STUDY FILE… [--device cuda:0] [--json out.json]`.
+
+Runs a study without a server; `python -m gpu_engine ab` and `python -m gpu_engine kernel` have parsers of their own.
+"""
 
 import argparse
 import shutil
@@ -18,7 +21,7 @@ from gpu_engine.errors import ParameterError, SparsightError
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.former_names import PRESENT
 from gpu_engine.host.device import DEVICE_HELP, find_device
-from gpu_engine.host.interrupts import heard_once
+from gpu_engine.host.graceful_interrupt import catch_first_interrupt
 from gpu_engine.host.whole_files import write_whole
 from gpu_engine.matrix_io.options import DIRECTIONS, ReadOptions, parse_options
 from gpu_engine.matrix_io.options import chosen as chosen_options
@@ -36,41 +39,53 @@ from gpu_engine.text import units
 from gpu_engine.text.tables import Table
 
 COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {"ab": ab, "kernel": kernel}
-"""What is no study, by its name: from arguments to an exit code."""
+"""Subcommands other than studies: name → function from arguments to an exit code."""
+
+OTHER_COMMANDS = """\
+other commands (each has its own --help):
+  ab      compare the kernels of two checkouts in the same rounds (CI gate)
+  kernel  export a kernel as a zip archive"""
 
 HINTS: dict[str | None, str] = {
-    "choose_direction": "Give --directed true if it is the edge u → v, --directed false if it stands for both.",
+    "choose_direction": "Give --directed true if a line is the edge u → v, --directed false if it is both directions.",
     "choose_duplicates": "Give --duplicates sum or --duplicates last.",
     "choose_field": "Give --field real or --field pattern.",
     "choose_header": "Give --header sizes or --header edge.",
-    "choose_ids": "Give --ids shared for a square matrix, --ids apart for rows and columns with ids of their own.",
+    "choose_ids": "Give --ids shared for a square matrix, --ids apart if rows and columns have separate ids.",
     "choose_weights": "Give --weights values if they are weights, --weights ignore if they are times.",
 }
-"""What to do, in the words of a study."""
+"""Advice for errors with a hint, in terms of the options of a study."""
 
-ELSEWHERE = "This command takes no such choice: write the matrix as Matrix Market, whose first line says all."
+ELSEWHERE = "This command has no such option. Convert the file to Matrix Market, whose header has this information."
 NOTHING = 8
-"""The exit code where no case has a time, as that of `sparsight`."""
+"""Exit code if no case was timed; `sparsight` uses the same."""
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m gpu_engine", description="Run a study without a server.")
-    parser.add_argument("study", type=PRESENT.study, choices=[s.name for s in STUDIES])
+    parser = argparse.ArgumentParser(
+        prog="python -m gpu_engine",
+        description="Run a study without a server.",
+        epilog=OTHER_COMMANDS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("study", type=PRESENT.study, choices=[s.name for s in STUDIES], help="study to run")
     parser.add_argument(
         "matrices",
         nargs="+",
         metavar="MATRIX",
-        help="a matrix file, each:FOLDER or each:ARCHIVE, or generator:name=value,…",
+        help="matrix file, each:FOLDER, each:ARCHIVE, or generator:name=value,…",
     )
     parser.add_argument("--device", default="auto", help=DEVICE_HELP)
-    parser.add_argument("--json", metavar="FILE", help="write the records here (- for standard output)")
-    parser.add_argument("--recording", type=Path, metavar="FILE", help="write a recording here, which a server imports")
-    parser.add_argument("--samples", action="store_true", help="keep the medians of all rounds in the JSON")
+    parser.add_argument("--json", metavar="FILE", help="write the records to FILE (- for standard output)")
+    parser.add_argument(
+        "--recording", type=Path, metavar="FILE", help="write reference results to FILE, which a server can import"
+    )
+    parser.add_argument("--samples", action="store_true", help="include the samples of all rounds in the JSON")
     parser.add_argument(
         "--set",
         default="",
         metavar="NAME=VALUE,…",
-        help="parameters of the study: rounds=9,kernels=csr/scalar,csr/vector",
+        help="parameters of the study, such as rounds=9,kernels=csr/scalar,csr/vector",
     )
     parser.add_argument(
         "--custom-kernel",
@@ -85,8 +100,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_read_options(parser: argparse.ArgumentParser) -> None:
-    """A flag for each field of ReadOptions, None where it is not given."""
-    group = parser.add_argument_group("what a file leaves open")
+    """Add one option per field of ReadOptions; its default is None."""
+    group = parser.add_argument_group("options for edge lists and incomplete Matrix Market headers")
     hints = get_type_hints(ReadOptions)
     for option in fields(ReadOptions):
         hint = hints[option.name]
@@ -106,19 +121,22 @@ def _run(arguments: argparse.Namespace) -> StudyData:
     for name, matrix in matrices.items():
         infos.append(MatrixInfo(name, Path(name).name, matrix.n_rows, matrix.n_cols, matrix.nnz))
         known[name] = MatrixFeatures(infos[-1].name, matrix.n_rows, matrix.n_cols, matrix.nnz)
-        _say(
+        _print(
             f"{name}: {matrix.n_rows} × {matrix.n_cols}, {matrix.nnz} nonzeros, fingerprint {fingerprint(matrix)[:16]}"
         )
     if matrices.unused:
-        raise ParameterError(f"None of these files leaves that open; leave --{' --'.join(matrices.unused)} out.")
+        raise ParameterError(f"These options do not apply to the given files: remove --{' --'.join(matrices.unused)}.")
     cases = tuple(chosen.cases(params, infos, device))
-    _say(f"{len(cases)} cases on {device.id}, {units.about(chosen.estimate_s(params, infos, device))}.")
+    _print(f"{len(cases)} cases on {device.id}, {units.about(chosen.estimate_s(params, infos, device))}.")
     measurements: list[Measurement] = []
     traces: dict[tuple[str, str], Trace] = {}
     lines = _Lines()
-    with heard_once(_say_stopping) as stop_requested, open_bench(device, stop_requested=stop_requested) as bench:
+    with (
+        catch_first_interrupt(_print_stopping) as stop_requested,
+        open_bench(device, stop_requested=stop_requested) as bench,
+    ):
         for record in chosen.run(params, cases, matrices, bench):
-            lines.tell(record)
+            lines.print_record(record)
             if isinstance(record, Measurement):
                 measurements.append(record)
             elif isinstance(record, Trace):
@@ -126,7 +144,7 @@ def _run(arguments: argparse.Namespace) -> StudyData:
         data = StudyData(measurements, known, traces=traces)
         if arguments.recording:
             _record(arguments.recording, chosen.name, bench, matrices, data)
-    lines.conclude(data)
+    lines.print_findings(data)
     return data
 
 
@@ -135,14 +153,14 @@ def _record(path: Path, study_name: str, bench: Bench, matrices: NamedMatrices, 
         recordings.describe(name, data.matrix(name).name, matrix, source_of(name)) for name, matrix in matrices.items()
     )
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    found = Recording(
+    recording = Recording(
         study_name, now, bench.device, bench.profile, described, tuple(data.measurements), tuple(data.traces.values())
     )
-    write_whole(path, recordings.dump(found, f"The recording {path.name}"))
+    write_whole(path, recordings.dump(recording, f"The recording {path.name}"))
 
 
 def _values(chosen: Study, arguments: argparse.Namespace) -> dict[str, Any]:
-    """The parameters that were given; a custom kernel that leads nowhere is said before anything is measured."""
+    """Return the given parameters; raises an error for an invalid custom kernel before anything is measured."""
     values = assignments(chosen.Params, arguments.set)
     if arguments.custom_kernel:
         values["custom_kernels"] = [*values.get("custom_kernels", ()), *arguments.custom_kernel]
@@ -152,33 +170,33 @@ def _values(chosen: Study, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 class _Lines:
-    """Records and tables as lines: whole columns and whole numbers, as many as fit the terminal."""
+    """Printer of records and tables: as many whole columns as fit the terminal."""
 
     def __init__(self) -> None:
         self._matrix = ""
-        self._left_out = False
+        self._truncated = False
 
-    def tell(self, record: Record) -> None:
-        """The line of a record, below the matrix where it changes."""
+    def print_record(self, record: Record) -> None:
+        """Print the line of a record, after the name of its matrix if that is new."""
         if isinstance(record, Progress):
-            _say(f"  {record.message}", end="\r" if sys.stderr.isatty() else "\n")
+            _print(f"  {record.message}", end="\r" if sys.stderr.isatty() else "\n")
         elif isinstance(record, Measurement):
             if record.matrix_id != self._matrix:
                 self._matrix = record.matrix_id
-                _say(self._matrix)
+                _print(self._matrix)
             self._fit([piece for piece in _pieces(record) if piece])
             if record.median_s is None:
-                _say(f"{record.state}: {record.note}")
+                _print(f"{record.state}: {record.note}")
 
-    def conclude(self, data: StudyData) -> None:
-        """What the measurements allow to say: sentences, and a table each."""
+    def print_findings(self, data: StudyData) -> None:
+        """Print the sentences and the table of each finding."""
         for finding in findings_of(data):
-            _say("")
+            _print("")
             for sentence in finding.sentences:
-                _say(f"{finding.title}: {sentence}")
+                _print(f"{finding.title}: {sentence}")
             self._table(finding.table)
-        if self._left_out:
-            _say("Of some lines the end is left out for want of room; a wider terminal shows it, and so does --json.")
+        if self._truncated:
+            _print("Some lines are truncated. Widen the terminal or use --json.")
 
     def _table(self, table: Table) -> None:
         heads = tuple(f"{head.text} {head.unit}".strip() for head in table.heads)
@@ -188,15 +206,15 @@ class _Lines:
             self._fit([f" {text:>{width}}" if head.numeric else f" {text:{width}}" for text, width, head in cells])
 
     def _fit(self, pieces: Sequence[str]) -> None:
-        """A line of the first pieces: those that fit the terminal, at least one."""
+        """Print the first pieces as one line: as many as fit the terminal, at least one."""
         ends = accumulate(len(piece) + 1 for piece in pieces)
-        kept = max(1, sum(end - 1 <= _width() for end in ends))
-        self._left_out |= kept < len(pieces)
-        sys.stderr.write(f"{' '.join(pieces[:kept])}".rstrip() + "\n")
+        count = max(1, sum(end - 1 <= _width() for end in ends))
+        self._truncated |= count < len(pieces)
+        sys.stderr.write(f"{' '.join(pieces[:count])}".rstrip() + "\n")
 
 
 def _pieces(m: Measurement) -> Iterator[str]:
-    """What is said of a case as soon as it is there; of one without a time only which it is."""
+    """Yield the columns of a measurement: its case and, if it was timed, time, throughput, error, and note."""
     yield f"  {m.kernel:18} {m.cache:4} {' '.join(f'{name}={value}' for name, value in m.axes.items())}".rstrip()
     if m.median_s is not None:
         yield f"{m.median_s * 1e6:10.2f} µs"
@@ -206,23 +224,23 @@ def _pieces(m: Measurement) -> Iterator[str]:
 
 
 def _width() -> int:
-    """Columns of the terminal; of what is none, more than any line has."""
+    """Return the columns of the terminal, or a huge number if the output is not a terminal."""
     return shutil.get_terminal_size().columns if sys.stderr.isatty() else 1 << 30
 
 
-def _say(text: str, end: str = "\n") -> None:
-    """A sentence, on a terminal broken between words."""
-    # What progress has left of the line is cleared first.
+def _print(text: str, end: str = "\n") -> None:
+    """Print a sentence to standard error, wrapped between words on a terminal."""
+    # Clear the rest of a progress line.
     clear = "\x1b[K" if sys.stderr.isatty() else ""
     sys.stderr.write(clear + textwrap.fill(text, _width(), break_long_words=False, break_on_hyphens=False) + end)
 
 
-def _say_stopping() -> None:
-    _say("Enough: this round is the last one, and what there is by then is told. Ctrl-C again ends without a result.")
+def _print_stopping() -> None:
+    _print("Stopping after this round. Press Ctrl-C again to quit without results.")
 
 
 def _study(argv: Sequence[str]) -> int:
-    """Runs a study and writes its records where they are asked for."""
+    """Run a study, write its records as requested, and return the exit code."""
     arguments = _parser().parse_args(argv)
     data = _run(arguments)
     if arguments.json:
@@ -235,14 +253,14 @@ def _study(argv: Sequence[str]) -> int:
         return 1
     if any(m.median_s is not None for m in data.measurements):
         return 0
-    _say("No case has a time.")
+    _print("No case was timed.")
     return NOTHING
 
 
 def main() -> int:
-    """Runs the command line; returns the exit code.
+    """Run the command line and return the exit code.
 
-    0: a case has a time, and the others a reason; 1: one failed; 2: bad input; 8: none has a time.
+    0: at least one case was timed and none failed; 1: a case failed; 2: invalid input; 8: no case was timed.
     """
     argv = sys.argv[1:]
     command = COMMANDS.get("".join(argv[:1]))
@@ -250,10 +268,10 @@ def main() -> int:
         return command(argv[1:]) if command else _study(argv)
     except SparsightError as error:
         hint = (ELSEWHERE if command else HINTS[error.hint]) if error.hint in HINTS else ""
-        _say(f"error: {error} {hint}".rstrip())
+        _print(f"error: {error} {hint}".rstrip())
         return 2
     except OSError as error:
-        _say(f"error: {error}")
+        _print(f"error: {error}")
         return 2
 
 

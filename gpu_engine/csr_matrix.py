@@ -11,14 +11,14 @@ import scipy.sparse
 from gpu_engine.errors import InputError, TooLargeError
 
 INDEX_LIMIT = 2**31 - 1
-"""Column indices are 32 bits wide; row pointers are 64 bits wide from this many nonzeros on."""
+"""Largest number of rows or columns (indices have 32 bits); above as many nonzeros, row pointers have 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class CsrMatrix:
-    """A sparse fp64 matrix by rows: columns ascending within a row, no duplicates, explicit zeros kept.
+    """A sparse fp64 matrix by rows: columns ascend within a row; explicit zeros stay; there are no duplicates.
 
-    The arrays lie on the host (NumPy, possibly memory-mapped) or on one GPU (CuPy); all three on the same.
+    All three arrays lie on the host (NumPy, possibly memory-mapped) or on one GPU (CuPy).
 
     indptr   int32 [n_rows + 1], int64 from 2³¹ nonzeros on
     indices  int32 [nnz], columns
@@ -48,28 +48,28 @@ class CsrMatrix:
 
     @property
     def compulsory_bytes(self) -> int:
-        """Bytes that any product must move (the numerator of `roofline_s`)."""
+        """Compulsory bytes: data that every SpMV must move (the numerator of `roofline_s`)."""
         return compulsory_bytes(self.n_rows, self.n_cols, self.nnz)
 
     def on(self, xp: Any) -> "CsrMatrix":
-        """The matrix on the device of the module `xp`, NumPy or CuPy; no copy where it is there already."""
+        """Return the matrix on the device of the module `xp`, NumPy or CuPy; do not copy if it already lies there."""
         arrays = (xp.asarray(array) for array in (self.indptr, self.indices, self.values))
         return CsrMatrix(self.n_rows, self.n_cols, *arrays)
 
     def on_host(self) -> "CsrMatrix":
-        """The matrix in memory of the host; no copy where it lies there already."""
+        """Return the matrix in host memory; do not copy if it already lies there."""
         if isinstance(self.values, np.ndarray):
             return self
         arrays = (array.get() for array in (self.indptr, self.indices, self.values))
         return CsrMatrix(self.n_rows, self.n_cols, *arrays)
 
     def to_scipy(self) -> scipy.sparse.csr_array:
-        """The same matrix as a SciPy array that shares the host arrays."""
+        """Return the matrix as a SciPy array that shares the host arrays."""
         return scipy.sparse.csr_array((self.values, self.indices, self.indptr), shape=self.shape, copy=False)
 
     @staticmethod
     def from_scipy(matrix: Any) -> "CsrMatrix":
-        """The canonical form of any SciPy sparse matrix or array; duplicates are summed, explicit zeros stay."""
+        """Return the canonical form of a SciPy sparse matrix or array; sum duplicates, keep explicit zeros."""
         csr = scipy.sparse.csr_array(matrix, dtype=np.float64, copy=True)
         csr.sum_duplicates()
         n_rows, n_cols = csr.shape
@@ -77,14 +77,14 @@ class CsrMatrix:
 
 
 def compulsory_bytes(n_rows: int, n_cols: int, nnz: int) -> int:
-    """CSR once, x once, y once."""
+    """Return the bytes of one pass over CSR, x, and y."""
     return 12 * nnz + 4 * (n_rows + 1) + 8 * n_cols + 8 * n_rows
 
 
 def canonical(n_rows: int, n_cols: int, indptr: Any, indices: Any, values: Any) -> CsrMatrix:
-    """A CsrMatrix of host arrays cast to the canonical dtypes and checked; raises InputError or TooLargeError."""
+    """Return host arrays as a checked CsrMatrix of the canonical dtypes; raises InputError or TooLargeError."""
     if max(n_rows, n_cols) > INDEX_LIMIT:
-        raise TooLargeError(f"The matrix is {n_rows} × {n_cols}; at most {INDEX_LIMIT} rows and columns fit.")
+        raise TooLargeError(f"The matrix is {n_rows} × {n_cols}; at most {INDEX_LIMIT} rows and columns are supported.")
     indptr, indices = np.asarray(indptr), np.asarray(indices)
     for name, array in (("indptr", indptr), ("indices", indices)):
         if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
@@ -101,7 +101,7 @@ def canonical(n_rows: int, n_cols: int, indptr: Any, indices: Any, values: Any) 
 
 
 def check_csr(n_rows: int, n_cols: int, indptr: Any, indices: Any, values: Any) -> None:
-    """Raises InputError unless the three host arrays are a CSR matrix of that shape that is safe to compute with."""
+    """Raise InputError unless the three host arrays are a CSR matrix of that shape that is safe to compute with."""
     if indptr.shape != (n_rows + 1,):
         raise InputError(f"indptr has {indptr.size} entries; a matrix of {n_rows} rows needs {n_rows + 1}.")
     if int(indptr[0]) != 0 or int(indptr[-1]) != indices.size:
@@ -115,12 +115,12 @@ def check_csr(n_rows: int, n_cols: int, indptr: Any, indices: Any, values: Any) 
 
 
 def fingerprint(matrix: CsrMatrix) -> str:
-    """sha256 (hex) of the canonical CSR of a host matrix: the same for one matrix from different files."""
+    """Return the SHA-256 (hex) of the canonical CSR of a host matrix; equal for equal matrices from different files."""
     return fingerprint_of(matrix.shape, matrix.indptr, (matrix.indices,), (matrix.values,))
 
 
 def fingerprint_of(shape: tuple[int, int], indptr: Any, indices: Iterable[Any], values: Iterable[Any]) -> str:
-    """The same of a matrix whose entries come in pieces, one after the other."""
+    """Return the fingerprint of a matrix whose indices and values come in consecutive pieces."""
     digest = hashlib.sha256(f"csr {shape[0]} {shape[1]} {int(indptr[-1])}\n".encode())
     digest.update(np.ascontiguousarray(indptr, dtype="<i8").data)
     for piece in indices:
@@ -132,5 +132,5 @@ def fingerprint_of(shape: tuple[int, int], indptr: Any, indices: Iterable[Any], 
 
 
 def pattern_fingerprint(matrix: CsrMatrix) -> str:
-    """sha256 (hex) of the same without the values: one for all matrices of a pattern."""
+    """Return the SHA-256 (hex) of a host matrix without its values; equal for all matrices of one pattern."""
     return fingerprint_of(matrix.shape, matrix.indptr, (matrix.indices,), ())

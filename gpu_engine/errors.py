@@ -1,17 +1,17 @@
-"""Every error that Sparsight raises on purpose.
+"""Errors that Sparsight raises on purpose.
 
 SparsightError
-├── InputError                 what the caller brought is wrong
+├── InputError                 an input of the caller is invalid
 │   ├── MatrixFileError        a matrix file cannot be read; knows the line
 │   ├── ParameterError         a parameter of a study, generator or request is out of range
-│   ├── UnknownDeviceError     the named device is not here
+│   ├── UnknownDeviceError     the named device does not exist
 │   └── TooLargeError          an input is over a limit
 ├── NotFoundError              the named resource does not exist
-├── ConflictError              the resource's state forbids the call
-├── UnauthorizedError          nobody knows who calls
-├── ForbiddenError             whoever calls may not make this call
-├── LimitError                 whoever calls has had as much as is allowed for now; try again later
-├── UnavailableError           a part of the service does not answer; try again later
+├── ConflictError              the state of the resource forbids the request
+├── UnauthorizedError          the caller is unknown
+├── ForbiddenError             the caller lacks the role for the request
+├── LimitError                 the caller has reached a limit; try again later
+├── UnavailableError           a part of the service does not respond; try again later
 │   ├── EngineUnavailableError the engine that runs studies does not start
 │   └── DiskFullError          a disk of the service is full
 ├── LayoutTooLargeError        a layout needs more memory than allowed: the case is skipped
@@ -21,9 +21,9 @@ SparsightError
     ├── HostLostError          devices of a cluster are gone; knows their hosts
     └── DeviceLostError        the device context is broken; the process must end
 
-A message says what was wrong, what was expected and what to do, and never quotes more than
-`QUOTE_LIMIT` characters of an input. Where the words for what to do depend on the tool in hand, the error has a `hint`,
-and each tool has a table of its own words.
+A message says what was wrong, what was expected, and what to do. It never quotes more than
+`QUOTE_LIMIT` characters of an input. If the advice depends on the client (page, CLI), the error has a `hint`,
+and each client has a table of advice.
 """
 
 import re
@@ -31,7 +31,7 @@ from typing import Any, ClassVar, Literal
 
 QUOTE_LIMIT = 80
 GROUP = re.compile("(?<=[0-9])\u202f(?=[0-9]{3})")
-"""The narrow space between groups of three digits."""
+"""Narrow space between groups of three digits."""
 
 Hint = Literal[
     "choose_direction",
@@ -47,22 +47,22 @@ Hint = Literal[
     "list_matrices",
     "send_token",
 ]
-"""The name of what to do; stable, for programs."""
+"""Stable names of the advice that a client can give for an error."""
 
 
 def quote(text: object) -> str:
-    """The value as an error message may show it: printable, on one line, cut to `QUOTE_LIMIT` characters."""
-    shown = repr(text if isinstance(text, str) else str(text))
-    return shown if len(shown) <= QUOTE_LIMIT else shown[: QUOTE_LIMIT - 1] + "…"
+    """Return a value for an error message: printable, on one line, cut to `QUOTE_LIMIT` characters."""
+    quoted = repr(text if isinstance(text, str) else str(text))
+    return quoted if len(quoted) <= QUOTE_LIMIT else quoted[: QUOTE_LIMIT - 1] + "…"
 
 
 def plain(text: str) -> str:
-    """Return the text with `16,384` and `1 MB` where pages have narrow spaces, which some terminals leave out."""
+    """Return the text with `16,384` and `1 MB` in place of narrow spaces, which some terminals omit."""
     return GROUP.sub(",", text).replace("\u202f", " ")
 
 
 class SparsightError(Exception):
-    """The root of the tree; `code` is stable and names the kind of error to programs, `hint` what to do."""
+    """Base class of all errors; `code` is a stable name of the kind of error, `hint` of the advice."""
 
     code: ClassVar[str] = "internal"
 
@@ -72,18 +72,18 @@ class SparsightError(Exception):
 
     @property
     def message(self) -> str:
-        """The sentence a person can act on."""
+        """Sentence that tells the user what happened and what to do."""
         return str(self.args[0]) if self.args else self.code
 
 
 class InputError(SparsightError):
-    """What the caller brought is wrong."""
+    """An input of the caller is invalid."""
 
     code = "invalid_input"
 
 
 class MatrixFileError(InputError):
-    """A matrix file cannot be read; `line` is the 1-based line of the file, or None where no line is at fault."""
+    """A matrix file cannot be read; `line` is the 1-based line of the file, or None if no line is at fault."""
 
     code = "invalid_matrix_file"
 
@@ -96,7 +96,7 @@ class MatrixFileError(InputError):
 
 
 def _restore_matrix_file_error(message: str, line: int | None, hint: Hint | None) -> MatrixFileError:
-    """Rebuilds a pickled error, whose message already names the line."""
+    """Return an error rebuilt from a pickle; its message already names the line."""
     error = MatrixFileError(message, hint=hint)
     error.line = line
     return error
@@ -109,13 +109,13 @@ class ParameterError(InputError):
 
 
 class UnknownDeviceError(InputError):
-    """The named device is not one that this service can measure on."""
+    """The named device does not exist, or jobs cannot run on it."""
 
     code = "unknown_device"
 
 
 class TooLargeError(InputError):
-    """An input is over a limit of size or count."""
+    """An input exceeds a limit of size or count."""
 
     code = "too_large"
 
@@ -127,25 +127,25 @@ class NotFoundError(SparsightError):
 
 
 class ConflictError(SparsightError):
-    """The state of the resource forbids the call."""
+    """The state of the resource forbids the request."""
 
     code = "conflict"
 
 
 class UnauthorizedError(SparsightError):
-    """Nobody knows who calls: a token is missing, wrong, revoked or over."""
+    """The caller is unknown: the token is missing, wrong, revoked, or expired."""
 
     code = "unauthorized"
 
 
 class ForbiddenError(SparsightError):
-    """Whoever calls may not make this call."""
+    """The caller lacks the role for the request."""
 
     code = "forbidden"
 
 
 class LimitError(SparsightError):
-    """Whoever calls has had as much as is allowed for now; the same call may go through after `retry_after_s`."""
+    """The caller has reached a limit; the request may succeed after `retry_after_s` seconds."""
 
     code = "limit_reached"
 
@@ -155,7 +155,7 @@ class LimitError(SparsightError):
 
 
 class UnavailableError(SparsightError):
-    """A part of the service does not answer now; the same call may go through later."""
+    """A part of the service does not respond; the request may succeed later."""
 
     code = "unavailable"
 
@@ -167,18 +167,18 @@ class EngineUnavailableError(UnavailableError):
 
 
 class DiskFullError(UnavailableError):
-    """A disk of the service is full; the same call goes through once there is room."""
+    """A disk of the service is full; the request succeeds after space is freed."""
 
     code = "disk_full"
 
     def __init__(self, message: str = "", hint: Hint | None = None) -> None:
         super().__init__(
-            message or "The server's disk is full. Delete matrices, or have its administrator make room.", hint=hint
+            message or "The server's disk is full. Delete matrices, or ask the administrator to free space.", hint=hint
         )
 
 
 class LayoutTooLargeError(SparsightError):
-    """A layout needs more memory than is allowed; found before anything is allocated."""
+    """A layout needs more memory than allowed; raised before anything is allocated."""
 
     code = "layout_too_large"
 
@@ -196,17 +196,17 @@ class DeviceError(SparsightError):
 
 
 class DeviceMemoryError(DeviceError):
-    """The device has too little free memory; nothing else is harmed."""
+    """The device has too little free memory; the process can continue."""
 
     code = "out_of_device_memory"
 
 
 class HostLostError(DeviceError):
-    """Devices of a cluster are gone, or do not answer.
+    """Devices of a cluster are lost or do not respond.
 
-    hosts   names of those that the devices belonged to
-    places  of the devices that are gone; none where they only do not answer
-    reason  the sentence by which that became known
+    hosts   names of the hosts of these devices
+    places  device slots that are lost; empty if the devices only do not respond
+    reason  the sentence that reports the cause
     """
 
     code = "host_lost"

@@ -1,6 +1,6 @@
-"""Names that records, settings and addresses had before a release renamed them, and what they are called now.
+"""Former names of record fields, settings, and addresses, with their present names.
 
-Files that were exported before, parameters of an older client and saved addresses are translated by PRESENT; migration
+PRESENT translates older exported files, parameters of older clients, and saved addresses; migration
 0016 translates the rows of a database with it, and back with FORMER. Translating twice changes nothing.
 """
 
@@ -17,13 +17,13 @@ OF_KERNELS = ("kernel", "kernels", "control", "reference", "strategies", "baseli
 
 @dataclass(frozen=True, slots=True)
 class Renames:
-    """What each name becomes.
+    """A translation of names.
 
-    fields      of a measurement and of its details
-    arrays      of a trace; phases: keys of `phases_s`
-    axes        of cases, which are parameters of studies too; parameters: all of those
-    values      of axes and parameters, by the name that either becomes
-    kernels     (pattern, text) of parts of the names of kernels and strategies
+    fields      fields of a measurement and of its details
+    arrays      arrays of a trace; phases: keys of `phases_s`
+    axes        axes of cases, which are also parameters of studies; parameters: all parameters
+    values      values of axes and parameters, by their translated name
+    kernels     (pattern, replacement) for parts of the names of kernels and strategies
     sources     fields of the source of a generated matrix
     """
 
@@ -38,17 +38,17 @@ class Renames:
     sources: Names
 
     def kernel(self, name: str) -> str:
-        """Return the name of a kernel or strategy."""
+        """Return the translated name of a kernel or strategy."""
         for pattern, text in self.kernels:
             name = re.sub(pattern, text, name)
         return name
 
     def case_axes(self, axes: Names) -> dict[str, str]:
-        """Return the axes of a case, in the same order."""
+        """Return the translated axes of a case, in the same order."""
         return {name: self.values.get(name, {}).get(value, value) for name, value in renamed(axes, self.axes).items()}
 
     def key(self, key: str) -> str:
-        """Return the name of a case, `matrix|kernel|cache|axis=value,…`."""
+        """Return the translated key of a case, `matrix|kernel|cache|axis=value,…`."""
         parts = key.rsplit("|", 3)
         if len(parts) < 4:
             return key
@@ -58,11 +58,11 @@ class Renames:
         return "|".join((matrix_id, self.kernel(kernel), cache, ",".join(f"{n}={v}" for n, v in axes.items())))
 
     def study(self, name: str) -> str:
-        """Return the name of a study."""
+        """Return the translated name of a study."""
         return self.studies.get(name, name)
 
     def measurement(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a measurement as JSON."""
+        """Return a translated measurement (JSON object)."""
         record = renamed(fields, self.fields)
         for name, translated in (
             ("case", self.key),
@@ -77,7 +77,7 @@ class Renames:
         return record
 
     def trace(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a trace as JSON."""
+        """Return a translated trace (JSON object)."""
         trace = dict(fields)
         if "case" in trace:
             trace["case"] = self.key(trace["case"])
@@ -86,35 +86,35 @@ class Renames:
         return trace
 
     def source(self, source: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the source of a matrix."""
+        """Return the translated source of a matrix."""
         return renamed(source, self.sources) if source.get("kind") == "generated" else dict(source)
 
     def recording(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the document of a recording; parts of another form than expected stay as they are."""
-        found = dict(document)
-        if isinstance(found.get("study"), str):
-            found["study"] = self.study(found["study"])
+        """Return a translated document of reference results; parts of an unexpected form stay as they are."""
+        recording = dict(document)
+        if isinstance(recording.get("study"), str):
+            recording["study"] = self.study(recording["study"])
         for name, translated in (
             ("measurements", self.measurement),
             ("traces", self.trace),
             ("matrices", self._matrix),
         ):
-            if isinstance(found.get(name), list | tuple):
-                found[name] = [translated(entry) if isinstance(entry, Mapping) else entry for entry in found[name]]
-        return found
+            if isinstance(entries := recording.get(name), list | tuple):
+                recording[name] = [translated(entry) if isinstance(entry, Mapping) else entry for entry in entries]
+        return recording
 
     def parameter(self, name: str, known: Container[str]) -> str:
-        """Return the name of a parameter that is not among the known ones; the same where it has no other there."""
+        """Return the translated name of a parameter if only that one is known; otherwise the name itself."""
         other = self.parameters.get(name, name)
         return other if name not in known and other in known else name
 
     def settings(self, values: Mapping[str, Any], known: Container[str]) -> dict[str, Any]:
-        """Return parameters by name, as far as they are known; others stay as they are."""
+        """Return parameters with translated names and values; unknown ones stay as they are."""
         names = {name: self.parameter(name, known) for name in values}
         return {names[name]: self.value(names[name], value) for name, value in values.items()}
 
     def value(self, name: str, value: Any) -> Any:
-        """Return the value, or the values, of a parameter."""
+        """Return the translated value, or values, of a parameter."""
         if isinstance(value, str):
             return self.kernel(value) if name in OF_KERNELS else self.values.get(name, {}).get(value, value)
         if isinstance(value, list | tuple):
@@ -122,7 +122,7 @@ class Renames:
         return value
 
     def reversed(self) -> "Renames":
-        """Return the renames back to the names before."""
+        """Return the translation back to the former names."""
         return Renames(
             fields=swapped(self.fields),
             arrays=swapped(self.arrays),
@@ -138,10 +138,12 @@ class Renames:
     def _details(self, details: Any) -> Any:
         if not isinstance(details, Mapping):
             return details
-        found = renamed(details, self.fields)
-        if isinstance(found.get("phases_s"), Mapping):
-            found["phases_s"] = renamed(found["phases_s"], self.phases)
-        return found
+        translated = renamed(details, self.fields)
+        if isinstance(translated.get("phases_s"), Mapping):
+            translated["phases_s"] = renamed(translated["phases_s"], self.phases)
+        if isinstance(translated.get("strategy"), str):
+            translated["strategy"] = self.kernel(translated["strategy"])
+        return translated
 
     def _matrix(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         source = fields.get("source")
@@ -149,7 +151,7 @@ class Renames:
 
 
 def renamed(fields: Mapping[str, Any], names: Names) -> dict[str, Any]:
-    """Return the entries by other names, in the same order; an entry that has its new name already stays."""
+    """Return the mapping with renamed keys, in the same order; keys that already have the new name stay."""
     return {
         names.get(name, name): value
         for name, value in fields.items()
@@ -158,7 +160,7 @@ def renamed(fields: Mapping[str, Any], names: Names) -> dict[str, Any]:
 
 
 def swapped(names: Names) -> dict[str, str]:
-    """Return the names before by those after."""
+    """Return the inverse mapping of names."""
     return {after: before for before, after in names.items()}
 
 
@@ -223,7 +225,7 @@ PRESENT = Renames(
     ),
     sources={"family": "generator"},
 )
-"""From the names before to those of this release."""
+"""Translation of former names to those of this release."""
 
 FORMER = PRESENT.reversed()
-"""Back to the names before."""
+"""Translation back to the former names."""

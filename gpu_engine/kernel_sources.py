@@ -1,4 +1,4 @@
-"""kernel_sources: every CUDA source of the engine as it is compiled, gathered from the lists of what launches it."""
+"""kernel_sources: all CUDA sources of the engine, collected from formats, studies, probes, and operators."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ from gpu_engine.studies.reduced_spmv import experiment as reduced_spmv
 
 
 def kernel_sources() -> tuple[CudaSource, ...]:
-    """Every source once; raises UnavailableError where CuPy is not installed."""
+    """Return every CUDA source once; raises UnavailableError if CuPy is not installed."""
     return tuple(dict.fromkeys(_sources()))
 
 

@@ -14,13 +14,13 @@ from gpu_engine.former_names import PRESENT
 T = TypeVar("T")
 
 LIST_MAX = 100
-"""Most values of a parameter that takes a list."""
+"""Maximum number of values of a list parameter."""
 
 NEXT_NAME = re.compile(r",(?=\s*\w+\s*=)")
 
 
 def parameter(default: Any, description: str, **bounds: Any) -> Any:
-    """A dataclass field with its description and bounds: `ge`, `le` of a number, `min_length`, `max_length` of a tuple.
+    """Return a dataclass field with a description and bounds: `ge`, `le`, or `min_length`, `max_length` of a tuple.
 
     pydantic reads the same metadata, so a TypeAdapter of the class gives the JSON Schema. A tuple has at
     most LIST_MAX items unless `max_length` says otherwise.
@@ -31,16 +31,16 @@ def parameter(default: Any, description: str, **bounds: Any) -> Any:
 
 
 def find_by_name(kind: str, name: str, choices: Mapping[str, T], listed: str) -> T:
-    """The choice of that name; raises ParameterError naming all: `There is no kind 'name'; listed: …`."""
+    """Return the choice of a name; raises ParameterError that lists all: `There is no kind 'name'; listed: …`."""
     if name not in choices:
         raise ParameterError(f"There is no {kind} {quote(name)}; {listed}: {', '.join(choices)}.")
     return choices[name]
 
 
 def parse_params(cls: type[T], values: Mapping[str, Any], **types: Any) -> T:
-    """An instance of the dataclass from plain (JSON) values, defaults for the rest.
+    """Return an instance of the dataclass from plain (JSON) values; absent fields get their defaults.
 
-    types  of fields whose annotation leaves theirs open
+    types  types of fields whose annotation does not determine them
 
     Types understood: bool, int, float, str, Literal, Any, dataclasses, and `X | None`, `tuple[X, ...]` and
     `Mapping[str, X]` of these. A value that is given twice in a tuple of a `parameter` is there once; tuples of other
@@ -64,10 +64,10 @@ def parse_params(cls: type[T], values: Mapping[str, Any], **types: Any) -> T:
 
 
 def assignments(cls: type[Any], text: str) -> dict[str, Any]:
-    """The plain values of `name=value,name=value` that a person wrote, for `parse_params` of the dataclass.
+    """Return the plain values of a text `name=value,name=value`, for `parse_params` of the dataclass.
 
     A comma before a name and `=` ends a value, any other is part of a list: `kernels=csr/scalar,csr/vector,rounds=9`.
-    Values may be JSON too, `kernels=["csr/scalar"]`. Raises ParameterError for what is no assignment, and a name that
+    Values may be JSON too, `kernels=["csr/scalar"]`. Raises ParameterError for other text, and for a name that
     comes twice; names that the dataclass lacks are left to `parse_params`.
     """
     hints, values = get_type_hints(cls), dict[str, Any]()
@@ -75,7 +75,7 @@ def assignments(cls: type[Any], text: str) -> dict[str, Any]:
         name, equals, value = (piece.strip() for piece in part.partition("="))
         name = PRESENT.parameter(name, hints)
         if not name or not equals:
-            raise ParameterError(f"{quote(part)} is not name=value.")
+            raise ParameterError(f"{quote(part)} is not of the form name=value.")
         if name in values:
             raise ParameterError(f"The parameter {quote(name)} is given twice; give it once.")
         values[name] = plain_value(value, hints.get(name, str))
@@ -83,7 +83,7 @@ def assignments(cls: type[Any], text: str) -> dict[str, Any]:
 
 
 def plain_value(text: str, hint: Any) -> Any:
-    """The plain value that a text means to a parameter of the type; the text itself where it means none."""
+    """Return the plain (JSON) value of a text for a parameter of this type; the text itself if it is not JSON."""
     options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     item = next((get_args(option)[0] for option in options if get_origin(option) is tuple), None)
     if item is not None and not text.startswith("["):
@@ -92,7 +92,7 @@ def plain_value(text: str, hint: Any) -> Any:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    # To a parameter that takes text, 1 and true are texts.
+    # A parameter of type text takes 1 and true as texts.
     return text if any(map(_takes_text, options)) and not isinstance(value, str | None) else value
 
 
@@ -101,7 +101,7 @@ def _takes_text(hint: Any) -> bool:
 
 
 def _parse(name: str, value: Any, hint: Any, bounds: Mapping[str, Any]) -> Any:
-    """The value as the type of the hint, within its bounds."""
+    """Return the value as the type of the hint, within its bounds."""
     if get_origin(hint) in (Union, UnionType):
         if value is None and type(None) in get_args(hint):
             return None
@@ -138,7 +138,7 @@ def _within(value: Any, bounds: Mapping[str, Any]) -> bool:
 
 
 def _expected(hint: Any, bounds: Mapping[str, Any]) -> str:
-    """The type and its bounds in words."""
+    """Return the type and its bounds in words."""
     if get_origin(hint) is Literal:
         return "one of " + ", ".join(str(choice) for choice in get_args(hint))
     if get_origin(hint) is tuple:
@@ -153,7 +153,7 @@ def _expected(hint: Any, bounds: Mapping[str, Any]) -> str:
 
 
 def _range(prefix: str, low: Any, high: Any) -> str:
-    """` of length from 1 to 9`, ` at least 1`, or nothing where there are no bounds."""
+    """Return ` of length from 1 to 9`, ` at least 1`, or nothing where there are no bounds."""
     lead = f" {prefix}" if prefix else ""
     if low is not None and high is not None:
         return f"{lead} from {low} to {high}"

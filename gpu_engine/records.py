@@ -1,4 +1,4 @@
-"""What studies say: the record dataclasses and their file schema. SI units; names carry the unit."""
+"""Records of studies: dataclasses and their JSON schema. All values are in SI units; names end with the unit."""
 
 import dataclasses
 import json
@@ -11,7 +11,7 @@ from gpu_engine.errors import InputError, quote
 from gpu_engine.rounds import few_rounds, has_interval
 
 if TYPE_CHECKING:
-    # A measurement of any study, where none is named.
+    # The default stands for the details of any study.
     from typing_extensions import TypeVar
 
     D = TypeVar("D", bound="Details", default=Any)
@@ -21,35 +21,35 @@ else:
     D = TypeVar("D")
 
 Backend = Literal["cpu", "cuda"]
-"""Which kernels run on a device."""
+"""Kinds of devices, which decide the kernels that run there."""
 BACKENDS: tuple[Backend, ...] = ("cpu", "cuda")
 
 Cache = Literal["cold", "warm"]
 CACHES: tuple[Cache, ...] = ("cold", "warm")
-"""`cold`: the last-level cache is rewritten before each call. `warm`: calls back to back, as in a solver."""
+"""`cold`: the last-level cache is flushed before each SpMV. `warm`: SpMVs run back to back, as in a solver."""
 
 MeasurementState = Literal["ok", "unconverged", "failed", "skipped"]
 TIMED: tuple[MeasurementState, ...] = ("ok", "unconverged")
 STATES: tuple[MeasurementState, ...] = get_args(MeasurementState)
-"""`unconverged`: an iteration has a time, and did not come under ε in as many steps as it was given."""
+"""`unconverged`: an iteration has a time, but did not reach ε within the allowed number of steps."""
 
 
 MIXTURE = "mixture"
-"""The axis of a case of several matrices together; its value tells them from any others."""
+"""Axis of a case of several matrices; its value identifies the set of matrices."""
 
 
 OP, TRANSPOSED = "op", "AT"
-"""The axis of a case of Aᵀ, and its value; a case of A has none."""
+"""Axis of a case of Aᵀ, and its value; a case of A does not have the axis."""
 
 OPS = ("A", TRANSPOSED)
-"""What multiplies x."""
+"""Operands that multiply x."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One measured combination of a study; a study lists its cases in a fixed order.
+    """Measured combination of matrix, kernel, cache state, and axes; a study lists its cases in a fixed order.
 
-    Raises InputError for a kernel, a cache state or an axis with a character that divides the parts of a key.
+    Raises InputError for a kernel, cache state, or axis with a separator of the key.
     """
 
     matrix_id: str
@@ -68,39 +68,37 @@ class Case:
 
     @property
     def key(self) -> str:
-        """`matrix|kernel|cache|axis=value,…`: stable across processes, attempts and releases."""
+        """Key `matrix|kernel|cache|axis=value,…`, stable across processes, attempts, and releases."""
         return f"{self.matrix_id}|{self.kernel}|{self.cache}|{self.axes_text}"
 
     @property
     def axes_text(self) -> str:
-        """`axis=value,…`, as the key has it."""
+        """Axes as in the key: `axis=value,…`."""
         return ",".join(f"{name}={value}" for name, value in self.axes)
 
     @classmethod
     def parse(cls, key: str) -> "Case":
-        """Return the case whose key this is; a matrix may have any name, and a value an `=`."""
+        """Return the case of a key; the matrix may have any name, and a value may contain `=`."""
         matrix_id, kernel, cache, axes = key.rsplit("|", 3)
         pairs = (axis.partition("=") for axis in axes.split(",") if axis)
         return cls(matrix_id, kernel, cast(Cache, cache), tuple((name, value) for name, _, value in pairs))
 
     @property
     def format(self) -> str:
-        """The part of the kernel's name before the slash."""
+        """Storage format: the part of the kernel's name before the slash."""
         return self.kernel.partition("/")[0]
 
 
 def _refuse_dividers(part: str, dividers: str) -> None:
-    """Raise InputError where a part of a case has a character that divides the parts of its key."""
+    """Raise InputError if a part of a case contains a separator of its key."""
     if any(divider in part for divider in dividers):
         listed = " ".join(dividers)
-        raise InputError(
-            f"{quote(part)} cannot be part of a case, whose key is divided by {listed}. Name it otherwise."
-        )
+        raise InputError(f"{quote(part)} contains one of the separators {listed} of case keys. Choose another name.")
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixInfo:
-    """What a study may know of a matrix before it is loaded."""
+    """Data of a matrix that a study has before the matrix is loaded."""
 
     id: str
     name: str
@@ -111,16 +109,16 @@ class MatrixInfo:
 
 @dataclass(frozen=True, slots=True)
 class DeviceInfo:
-    """A device that can be measured on.
+    """A device that runs benchmarks.
 
-    id            `cpu`, `cuda:0` …; `cuda:all` is all GPUs together, `cluster` those of several hosts, for studies
-                  that share a matrix among them
-    backend       which kernels run there
-    memory_bytes  memory that a study may fill, of each GPU; 0 of a recorded one of which nobody has said
-    cache_bytes   last-level cache; 0 where it is not known
-    uuid          of the GPU, of several with commas between, for CUDA_VISIBLE_DEVICES; empty on a CPU
-    details       driver, compute capability, cores: strings for people
-    hosts         of a cluster, how many devices each of its hosts gives; empty of a device of one host
+    id            `cpu`, `cuda:0` …; `cuda:all` is all GPUs of a host, `cluster` those of several hosts, for studies
+                  that partition a matrix
+    backend       backend of its kernels
+    memory_bytes  memory per GPU that a study may use; 0 if unknown
+    cache_bytes   size of the last-level cache; 0 if unknown
+    uuid          UUID of the GPU, comma-separated for several, for CUDA_VISIBLE_DEVICES; empty for a CPU
+    details       driver, compute capability, cores … as text
+    hosts         number of devices of each host of a cluster; empty for devices of one host
     """
 
     id: str
@@ -134,20 +132,20 @@ class DeviceInfo:
 
     @property
     def uuids(self) -> tuple[str, ...]:
-        """The UUID of each of its GPUs."""
+        """UUIDs of its GPUs."""
         return tuple(filter(None, self.uuid.split(",")))
 
     @property
     def is_several(self) -> bool:
-        """Whether it is several devices: GPUs of this host, or those of a cluster."""
+        """Whether it is several GPUs, of one host or of a cluster."""
         return len(self.uuids) > 1 or bool(self.hosts)
 
 
 @dataclass(frozen=True, slots=True)
 class BandwidthPoint:
-    """Rates in bytes/s at one footprint in bytes: a copy counts bytes read and written, a read only what it reads.
+    """Bandwidths in bytes/s at one footprint in bytes: `copy` counts reads and writes, `read` only reads.
 
-    Floors divide by the copy rate; a time is refused as impossible by the best of the two.
+    The roofline uses the copy bandwidth; times are rejected as implausible by the better of the two.
     """
 
     footprint_bytes: int
@@ -156,15 +154,15 @@ class BandwidthPoint:
 
     @property
     def best(self) -> float:
-        """The faster of the two."""
+        """Larger one of the two bandwidths."""
         return max(self.copy, self.read)
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceProfile:
-    """Measured bandwidth of a device: the denominator of every floor.
+    """Measured bandwidth of a device, the basis of all rooflines.
 
-    bandwidth    ascending footprints; the last is far larger than the last-level cache
+    bandwidth    points by ascending footprint; the last is far larger than the last-level cache
     measured_at  UTC, ISO 8601
     """
 
@@ -176,11 +174,11 @@ class DeviceProfile:
 
     @property
     def memory(self) -> BandwidthPoint:
-        """The point that memory, not a cache, serves."""
+        """Bandwidths of the memory, without cache effects."""
         return self.bandwidth[-1]
 
     def rate(self, footprint_bytes: int, cache: Cache) -> float:
-        """Copy rate at a footprint: memory's when cold, the cache's when warm and it fits."""
+        """Return the copy bandwidth at a footprint: that of the memory, or of the cache if warm and small enough."""
         if cache == "cold" or footprint_bytes > self.cache_bytes:
             return self.memory.copy
         fitting = [point for point in self.bandwidth if point.footprint_bytes <= 2 * footprint_bytes]
@@ -189,18 +187,18 @@ class DeviceProfile:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The process is about to run this case; a process that dies now died of it."""
+    """Message that the process starts a case; a crash until the next record is attributed to this case."""
 
     case: str
 
 
 @dataclass(frozen=True, slots=True)
 class Interim:
-    """The time of a case by its rounds so far, in seconds: provisional, and no verdict.
+    """Provisional time of a case from its rounds so far, in seconds, without a verdict.
 
-    ci_low_s, ci_high_s  ends of the 95 % interval; None of so few rounds that there is none
-    decided              whether more rounds of it could change no verdict, so that it gets none unless others need it
-    min_s, max_s         the quickest and the slowest round
+    ci_low_s, ci_high_s  ends of the 95 % CI; None with too few rounds
+    decided              whether further rounds cannot change its verdicts; it is then sampled only if others need it
+    min_s, max_s         fastest and slowest round
     """
 
     case: str
@@ -215,9 +213,9 @@ class Interim:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the run is: `done` counts cases of work behind it, in fractions, and never falls.
+    """Progress of a run: `done` is the number of finished cases, including fractions, and never decreases.
 
-    interim  of the cases that share the rounds now, the shortest first; none before there are a few rounds
+    interim  provisional times of the cases in the current rounds, the fastest first; empty in the first rounds
     """
 
     done: float
@@ -226,7 +224,7 @@ class Progress:
 
 
 def described(description: str, default: Any = dataclasses.MISSING) -> Any:
-    """A field of a record with its meaning and unit, which the API's schema and its documents repeat."""
+    """Return a field of a record with its meaning and unit, which the API schema and documents show."""
     metadata = {"description": description}
     if isinstance(default, dict):
         return field(default_factory=dict, metadata=metadata)
@@ -235,83 +233,85 @@ def described(description: str, default: Any = dataclasses.MISSING) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What only the measurements of one study say; each study derives its own.
+    """Fields of measurements of one study; each study derives its own class.
 
-    Every field has a default: a case without a time says what is known of it. Names are stored with each measurement:
-    a field that is renamed or goes needs a migration, and an entry for the recordings of the release.
+    Every field has a default for cases without a time. The names are stored with each measurement, so renaming or
+    removing a field needs a migration, and an entry for the recordings of the release.
     """
 
     study: ClassVar[str] = ""
 
     @property
     def is_one_product(self) -> bool:
-        """Whether the time is that of one product of one matrix on one device, to which a probe compares."""
+        """Whether the time is of one SpMV with one matrix on one device, so that it can be compared with probes."""
         return False
 
     @property
     def is_reproducible(self) -> bool | None:
-        """Whether the kernel gives the same bits on every run; None where nobody has looked."""
+        """Whether the kernel is bitwise reproducible; None if it was not recorded."""
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement(Generic[D]):
-    """A timed case, or the reason why there is no time; null where a field does not apply."""
+    """Result of a case: its times, or the reason why there are none; null if a field does not apply."""
 
     case: str = described("Name of the case: `matrix|kernel|cache|axis=value,…`.")
     study: str = described("Name of the study.")
     matrix_id: str = described("Id of the matrix.")
-    device: str = described("Id of the device that it was measured on.")
+    device: str = described("Id of the device that ran the case.")
     format: str = described("Storage format: the part of the kernel's name before the slash.")
     kernel: str = described("Kernel, as `format/variant`.")
     state: MeasurementState = described(  # noqa: RUF009 (a field)
-        "`ok` has times; so has `unconverged`, of an iteration that did not come under ε."
+        "`ok`: has times. `unconverged`: has times, but the iteration did not reach ε. `failed`, `skipped`: no times."
     )
-    cache: Cache = described("`cold`: the last-level cache is rewritten first; `warm`: back to back.")  # noqa: RUF009
-    axes: Mapping[str, str] = described("What else tells the case from others of its kernel, by name.")
-    details: D = described("What only measurements of this study say.")  # noqa: RUF009 (a field)
-    median_s: float | None = described("Seconds per product: the median over the medians of the rounds.", None)
+    cache: Cache = described(  # noqa: RUF009 (a field)
+        "`cold`: the last-level cache is overwritten before each SpMV. `warm`: SpMVs back to back."
+    )
+    axes: Mapping[str, str] = described("Further parameters of the case, by name.")
+    details: D = described("Fields specific to this study.")  # noqa: RUF009 (a field)
+    median_s: float | None = described("Seconds per SpMV (or run, or iteration): median of the round medians.", None)
     ci_low_s: float | None = described(
-        "Seconds: lower end of the bootstrapped 95 % interval of the median; null of fewer than five rounds.", None
+        "Seconds: lower end of the bootstrapped 95 % confidence interval of the median; null for fewer than five "
+        "rounds.",
+        None,
     )
     ci_high_s: float | None = described("Seconds: upper end of that interval.", None)
     min_s: float | None = described("Seconds: the fastest round.", None)
     q1_s: float | None = described("Seconds: first quartile of the rounds.", None)
     q3_s: float | None = described("Seconds: third quartile of the rounds.", None)
-    gflops: float | None = described("GFLOP/s: 2·nnz / median_s / 10⁹; nnz of all problems for a batch.", None)
-    stored_bytes: int | None = described("Bytes of the arrays that the format holds.", None)
+    gflops: float | None = described("GFLOP/s: 2·nnz / median_s / 10⁹; for a batch, nnz of all its matrices.", None)
+    stored_bytes: int | None = described("Bytes of the arrays of the format.", None)
     roofline_s: float | None = described(
-        "Seconds: compulsory bytes over the device's copy rate at that footprint.", None
+        "Seconds: compulsory bytes / copy bandwidth of the device for this amount of data.", None
     )
     gather_probe_s: float | None = described(
-        "Seconds of a probe that streams indices and values and gathers x, and does no row work.", None
+        "Seconds of the gather probe: it streams indices and values, gathers x, and does no row work.", None
     )
     max_error: float | None = described("Largest |y − y_ref|ᵢ / (ε·(|A|·|x|)ᵢ) over the rows, ε = 2⁻⁵²; no unit.", None)
-    energy_j: float | None = described("Joules per product; null where the device has no energy counter.", None)
+    energy_j: float | None = described("Joules per SpMV; null if the device has no energy counter.", None)
     aa_gap: float | None = described(
-        "Relative gap between the two entries of the reference kernel in the same rounds; 0.01 is 1 %.", None
+        "A/A gap: relative difference of the two runs of the control kernel in the same rounds; 0.01 is 1 %.", None
     )
     clock_hz: float | None = described("Hertz: median clock of the SMs; null on a CPU.", None)
     rounds: int | None = described(
-        "Rounds that its times are of: fewer than others where its verdicts were settled before; null in older ones.",
+        "Number of rounds; adaptive sampling stops early for decided cases. null in older records.",
         None,
     )
-    note: str = described("Why there is no time, or what else there is to say.", "")
+    note: str = described("Why there is no time, or another remark.", "")
     environment: Mapping[str, str] = described(
-        "Device, driver, versions, hash of the kernel's source where it has one.", {}
+        "Device, driver, versions, and the hash of the kernel source if it has one.", {}
     )
-    samples_s: tuple[float, ...] = described(
-        "Seconds: medians of the rounds in the order they were taken; only where they are asked for.", ()
-    )
-    max_s: float | None = described("Seconds: the slowest round; null in older records of five rounds or more.", None)
-    # Empty until __post_init__ fills it in. Made by a factory: the schema of the API has no default that is no backend.
+    samples_s: tuple[float, ...] = described("Seconds: round medians in time order; only on request.", ())
+    max_s: float | None = described("Seconds: the slowest round; null in older records with five rounds or more.", None)
+    # Empty until __post_init__ fills it. A factory, because an empty default would be invalid in the API schema.
     backend: Backend = field(
         default_factory=lambda: cast(Backend, ""),
-        metadata={"description": "Backend of the device: which kernels ran, and by which limits times are judged."},
+        metadata={"description": "Backend of the device; it decides which kernels run and which thresholds apply."},
     )
 
     def __post_init__(self) -> None:
-        """Fill what an older record does not say, and drop an interval of fewer rounds than have one."""
+        """Fill fields that older records lack, and drop a confidence interval of too few rounds."""
         if not has_interval(self.rounds):
             object.__setattr__(self, "ci_low_s", None)
             object.__setattr__(self, "ci_high_s", None)
@@ -325,35 +325,35 @@ class Measurement(Generic[D]):
     def of(
         cls, case: Case, device: str, details: type[D], state: MeasurementState = "ok", **fields: Any
     ) -> "Measurement[D]":
-        """The measurement of a case; `fields` are its own and those of its details, by name."""
+        """Return the measurement of a case; `fields`: values of its fields and of its details, by name."""
         axes = dict(case.axes)
         names = details.study, case.matrix_id, device, case.format, case.kernel
         return cls(case.key, *names, state, case.cache, axes, details()).with_(**fields)
 
     @property
     def few_rounds_s(self) -> tuple[float, ...]:
-        """Seconds of each round, ascending, where there are too few for an interval; else empty."""
+        """Seconds of each round, ascending, if there are too few for a confidence interval; else empty."""
         return few_rounds(self.rounds, self.min_s, self.q1_s, self.median_s, self.q3_s)
 
     @property
     def members(self) -> tuple[str, ...]:
-        """Ids of the matrices that a case of several is of together, of one matrix none."""
+        """Ids of the matrices of a case of several; empty for one matrix."""
         return tuple(filter(None, self.environment.get("matrices", "").split(", ")))
 
     def with_(self, **fields: Any) -> "Measurement[D]":
-        """The same with some fields replaced, those of its details among them; raises TypeError on an unknown one."""
-        own = {name: value for name, value in fields.items() if name in OWN}
-        details = {name: value for name, value in fields.items() if name not in OWN}
+        """Return a copy with some fields (also of its details) replaced; raises TypeError for unknown ones."""
+        common = {name: value for name, value in fields.items() if name in COMMON_FIELDS}
+        details = {name: value for name, value in fields.items() if name not in COMMON_FIELDS}
         if details:
-            own["details"] = dataclasses.replace(own.get("details", self.details), **details)
-        return dataclasses.replace(self, **own)
+            common["details"] = dataclasses.replace(common.get("details", self.details), **details)
+        return dataclasses.replace(self, **common)
 
 
 def backend_of(measurement: Mapping[str, Any]) -> Backend:
-    """Return the backend of a measurement as JSON.
+    """Return the backend of a measurement given as JSON.
 
-    Of a record that does not say it: by the software that it names, else by the id of its device. Whoever knows that
-    device, an import or a migration, says its backend instead.
+    If the record has none, it follows from the software in its environment, else from the device id. Imports and
+    migrations, which know the device, set the backend instead.
     """
     if measurement.get("backend"):
         return cast(Backend, measurement["backend"])
@@ -364,26 +364,26 @@ def backend_of(measurement: Mapping[str, Any]) -> Backend:
 
 
 CPU = "cpu"
-"""The id that a worker gives to the CPU of its host."""
+"""Device id of the CPU of a worker's host."""
 
 ON_GPU = frozenset({"compute capability", "CUDA runtime", "cupy"})
 ON_CPU = frozenset({"numba", "threads", "threading"})
-"""What only the environments of one backend name."""
+"""Keys of an environment that only one backend has."""
 
-OWN = frozenset(f.name for f in dataclasses.fields(Measurement))
-"""The fields that measurements of all studies have."""
+COMMON_FIELDS = frozenset(f.name for f in dataclasses.fields(Measurement))
+"""Fields that the measurements of all studies have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Per-iteration arrays of a case; all arrays have the same length."""
+    """Arrays per iteration of a case, all of the same length."""
 
     case: str = described("Name of the case, as in its measurement.")
     arrays: Mapping[str, tuple[float, ...]] = described(
-        "Arrays by name. Of PageRank: `gamma`; `read` and `written`, in segments (0: values without segments); seconds "
-        "of the phases `pull_s` (product, teleport, sums), `norm_s` (sums to γ and the next base), `scale_s` "
-        "(‖p‖₁ = 1 at a change of precision) and `convert_s` (segments to fp64, in place); `gather_s`, the probe that "
-        "gathers p at this precision, 0 where there is none."
+        "Arrays by name, for PageRank: `gamma`; `read` and `written`: segments (0: values without segments). Seconds "
+        "of the phases: `pull_s` (SpMV, teleport, sums), `norm_s` (sums to γ and the next base); `scale_s` "
+        "(‖p‖₁ = 1 at a change of precision), `convert_s` (segments to fp64, in place). `gather_s`: seconds of the "
+        "probe that gathers p at this precision, 0 without a probe."
     )
 
 
@@ -391,7 +391,7 @@ Record = Started | Progress | DeviceProfile | Measurement | Trace
 
 
 def as_json(record: Any, samples: bool = False) -> dict[str, Any]:
-    """A record as plain JSON values; non-finite numbers become null; raw samples only when asked for."""
+    """Return a record as JSON values; non-finite numbers become null; raw samples only on request."""
     fields = {f.name: getattr(record, f.name) for f in dataclasses.fields(record)}
     if not samples:
         fields.pop("samples_s", None)
@@ -411,13 +411,13 @@ def _plain(value: Any) -> Any:
 
 
 def measurement_from_json(fields: Mapping[str, Any], details: type[D] = Details) -> Measurement[D]:  # type: ignore[assignment]
-    """The inverse of `as_json` for a Measurement; raises TypeError on unknown fields.
+    """Return the Measurement of `as_json` output; raises TypeError for unknown fields.
 
-    details  those of its study; Details: what only that study says is left out
+    details  class of the study's details; with `Details` itself they are left out
     """
-    own = {} if details is Details else fields["details"]
+    known = {} if details is Details else fields["details"]
     values = {name: tuple(value) if name == "samples_s" else value for name, value in fields.items()}
-    return Measurement(**values | {"details": _from_json(details, own)})
+    return Measurement(**values | {"details": _from_json(details, known)})
 
 
 def _from_json(cls: type[D], fields: Mapping[str, Any]) -> D:
@@ -425,17 +425,17 @@ def _from_json(cls: type[D], fields: Mapping[str, Any]) -> D:
 
 
 def trace_from_json(fields: Mapping[str, Any]) -> Trace:
-    """The inverse of `as_json` for a Trace."""
+    """Return the Trace of `as_json` output."""
     return Trace(fields["case"], {name: tuple(values) for name, values in fields["arrays"].items()})
 
 
 def profile_from_json(fields: Mapping[str, Any]) -> DeviceProfile:
-    """The inverse of `as_json` for a DeviceProfile."""
+    """Return the DeviceProfile of `as_json` output."""
     values = dict(fields)
     values["bandwidth"] = tuple(BandwidthPoint(**point) for point in values["bandwidth"])
     return DeviceProfile(**values)
 
 
 def dumps(document: Any) -> str:
-    """JSON text of a document of plain values; raises ValueError on NaN and infinity."""
+    """Return the JSON text of a document; raises ValueError for NaN and infinity."""
     return json.dumps(document, allow_nan=False, ensure_ascii=False)

@@ -1,20 +1,20 @@
-"""Rounds: from how many on a time has an interval, and what fewer of them say instead."""
+"""Rounds of a measurement: how many a confidence interval needs, and how fewer are recovered from quartiles."""
 
 INTERVAL_ROUNDS_MIN = 5
-"""Fewer rounds have no 95 % interval: their number, the least and the greatest stand in its place."""
+"""Least number of rounds for a 95 % CI. With fewer, their number, the fastest, and the slowest are shown."""
 
 
 def has_interval(rounds: int | None) -> bool:
-    """Return whether so many rounds have a 95 % interval; None, of records older than the field, has one."""
+    """Return whether a number of rounds has a 95 % CI; True for None (records older than the field)."""
     return rounds is None or rounds >= INTERVAL_ROUNDS_MIN
 
 
 def few_rounds(
     rounds: int | None, least: float | None, q1: float | None, median: float | None, q3: float | None
 ) -> tuple[float, ...]:
-    """Return the ascending rounds, in the unit given, which the quartiles of one to four of them determine.
+    """Return one to four rounds, ascending, in the unit of the arguments, as their quartiles determine them.
 
-    Records keep quartiles and not always rounds. Empty where there are more rounds, or a quartile is missing.
+    Records store quartiles, but not always rounds. Empty if there are more rounds, or a quartile is missing.
     """
     if rounds is None or not 0 < rounds < INTERVAL_ROUNDS_MIN:
         return ()
@@ -26,7 +26,7 @@ def few_rounds(
         return least, max(median, 2 * median - least)
     if rounds == 3:
         return least, median, max(median, 2 * q3 - median)
-    # Of four, quartiles lie a quarter of a step from the inner two.
+    # With four rounds, the quartiles lie a quarter of a step from the inner two.
     second = least if q1 is None else (4 * q1 - least) / 3
     third = max(median, 2 * median - second)
     return least, second, third, max(third, 4 * q3 - 3 * third)

@@ -1,4 +1,4 @@
-"""Correctness before time: every product is checked against SciPy on random x, row by row."""
+"""Verification: compares y = A·x with SciPy, row by row, for a random x, before anything is timed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from gpu_engine.formats.base import array_module
 
 EPSILON = float(np.finfo(np.float64).eps)
 POISON = np.nan
-"""Outputs hold this before a product, so that an element that was not written shows."""
+"""Initial value of y, so that an element that a kernel does not write is detected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A product computed by SciPy on the host; its arrays lie there or, to check many products, on a device.
+    """An SpMV computed by SciPy on the host; its arrays lie there or, to check many results, on a device.
 
     x, y   float64 [n_cols], [n_rows]
     scale  (|A|·|x|)ᵢ: float64 [n_rows]
-    limit  most error of a row in units of ε·scale: two sums of n terms in any order differ by at most 2·n
+    limit  largest allowed error of a row in units of ε·scale: two sums of n terms in any order differ by at most 2·n
     """
 
     x: Any
@@ -30,34 +30,34 @@ class Reference:
     limit: Any
 
     def on(self, xp: Any) -> "Reference":
-        """The same with the arrays of that module, NumPy or CuPy."""
+        """Return a copy whose arrays belong to `xp` (NumPy or CuPy)."""
         return Reference(*(xp.asarray(array) for array in (self.x, self.y, self.scale, self.limit)))
 
 
 Products = Callable[[Any, Any], tuple[Any, Any]]
-"""(x, scale of x) → A·x and |A|·scale on the host."""
+"""Function (x, scale of x) → (A·x, |A|·scale), on the host."""
 
 
 def products_of(matrix: CsrMatrix) -> Products:
-    """Those of SciPy with a host matrix."""
+    """Return the products A·x and |A|·scale of a host matrix, computed by SciPy."""
     csr = matrix.to_scipy()
     return lambda x, scale: (csr @ x, abs(csr) @ scale)
 
 
 def reference(matrix: CsrMatrix, seed: int = 0) -> Reference:
-    """The reference product of a host matrix with x uniform in (−1, 1)."""
+    """Return the reference SpMV of a host matrix with x uniform in (−1, 1)."""
     return reference_of(products_of(matrix), np.diff(matrix.indptr), matrix.n_cols, seed)
 
 
 def reference_of(products: Products, lengths: Any, n_cols: int, seed: int = 0) -> Reference:
-    """The same of a matrix with these products and rows of these lengths."""
+    """Return the reference SpMV of a matrix that is given by its products and its row lengths."""
     x = np.random.default_rng(seed).uniform(-1.0, 1.0, n_cols)
     y, scale = products(x, np.abs(x))
     return Reference(x, y, scale, 2.0 * (lengths.astype(np.float64) + 1.0))
 
 
 def check(expected: Reference, y: Any) -> float:
-    """The largest error of y in units of ε·(|A|·|x|)ᵢ, computed where y and the reference lie.
+    """Return the largest error of y in units of ε·(|A|·|x|)ᵢ, computed where y and the reference lie.
 
     Raises KernelError naming the worst row when y is wrong.
     """

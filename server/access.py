@@ -1,4 +1,4 @@
-"""Access: who a caller is, by the token that it sends or the session of a browser that signed in."""
+"""Access control: identify a caller by its token or by the session of a signed-in browser."""
 
 import secrets
 import time
@@ -10,40 +10,44 @@ from gpu_engine.errors import UnauthorizedError
 from server import tokens
 from server.db import Database, clock
 from server.models import TokenRow
-from server.rates import Rate
+from server.rate_limit import Rate
 from server.roles import LOCAL, Caller, Role
 from server.tokens import digest
 
 GUESSES_PER_MINUTE = 20
-"""Wrong tokens that one address may send; after that a short token of the settings is not tried for it."""
+"""Unknown tokens that one address may send per minute. Beyond that, a guessable token of the settings is not tried."""
 
 ALL_GUESSES_PER_MINUTE = 200
-"""The same of all addresses: a caller may have many, or say so to a proxy."""
+"""Unknown tokens that all addresses together may send per minute: a caller may have many addresses, or claim them to a
+proxy.
+"""
 
 EVERYBODY = "everybody"
 
 UNGUESSABLE_CHARS = 32
 UNGUESSABLE_KINDS = 8
-"""A token of so many characters, so many of them different, was not chosen by a person: it is tried for everybody."""
+"""A token with this many characters, this many of them different, was not chosen by a person. It is always tried."""
 
 LOOK_S = 1.0
-"""How soon a service without a token notices the first one."""
+"""Seconds after which a service without a token notices the first one."""
 
 
 class Access:
-    """Knows callers; the token of the settings is an admin's, and the only one where the database does not answer."""
+    """Identifies callers. The token of the settings belongs to an admin, and is the only one that works while the
+    database is unavailable.
+    """
 
     def __init__(self, database: Database, token: str) -> None:
         self._database = database
         self._bootstrap = digest(token) if token else ""
         self._is_guessable = len(token) < UNGUESSABLE_CHARS or len(set(token)) < UNGUESSABLE_KINDS
-        self._guesses = Rate(GUESSES_PER_MINUTE, "Too many wrong tokens came from this address. Wait a minute.")
-        self._all_guesses = Rate(ALL_GUESSES_PER_MINUTE, "Too many wrong tokens came. Wait a minute.")
+        self._guesses = Rate(GUESSES_PER_MINUTE, "Too many failed sign-ins from this address. Try again in one minute.")
+        self._all_guesses = Rate(ALL_GUESSES_PER_MINUTE, "Too many failed sign-ins. Try again in one minute.")
         self._has_tokens = False
         self._looked_at = float("-inf")
 
     def is_open(self) -> bool:
-        """Whether there is no token at all, so that everybody may do everything."""
+        """Return whether no token exists, so that every caller has every role."""
         if self._bootstrap or self._has_tokens:
             return False
         if not self.is_known_open():
@@ -53,11 +57,15 @@ class Access:
         return not self._has_tokens
 
     def is_known_open(self) -> bool:
-        """Whether the last look found no token, and still holds; nothing is read: the event loop may ask."""
+        """Return whether the last check found no token and is still valid. It reads nothing, so the event loop may call
+        it.
+        """
         return not (self._bootstrap or self._has_tokens) and time.monotonic() - self._looked_at < LOOK_S
 
     def identify(self, secret: str, cookie: str, address: str) -> Caller:
-        """The caller behind a token, or else behind a browser's cookie; raises UnauthorizedError, LimitError."""
+        """Return the caller with this token, or with this cookie of a browser. Raises UnauthorizedError
+        and LimitError.
+        """
         if self.is_open():
             return LOCAL
         with self._database.read() as session:
@@ -65,11 +73,11 @@ class Access:
                 return self._by_secret(session, secret, address)
             caller = self._by_session(session, digest(cookie)) if cookie else None
         if caller is None:
-            raise UnauthorizedError("This service asks for a token.", hint="send_token")
+            raise UnauthorizedError("Access token required.", hint="send_token")
         return caller
 
     def holds(self, caller: Caller) -> bool:
-        """Whether who was let in would be let in now."""
+        """Return whether the caller would still be admitted."""
         if caller == LOCAL:
             return self.is_open()
         try:
@@ -81,14 +89,14 @@ class Access:
             return False
 
     def sign_in(self, secret: str, cookie: str, address: str) -> tuple[str, Caller]:
-        """A new session id for a browser that brings a token, whatever id it had; raises as `identify`."""
+        """Return a new session id for a browser that sends a token, and its caller. Raises the errors of `identify`."""
         with self._database.read() as session:
             caller = self._by_secret(session, secret, address)
         with self._database.write() as session:
             return tokens.open_session(session, caller.digest, cookie, caller.role), caller
 
     def sign_out(self, caller: Caller) -> None:
-        """Ends the session of a browser."""
+        """End the session of a browser."""
         with self._database.write() as session:
             tokens.close_session(session, caller.session)
 
@@ -102,19 +110,19 @@ class Access:
             raise
 
     def _by_session(self, session: Session, value_hash: str) -> Caller | None:
-        found = tokens.token_of_session(session, value_hash)
-        return self._by_digest(session, found, value_hash) if found else None
+        token_hash = tokens.token_of_session(session, value_hash)
+        return self._by_digest(session, token_hash, value_hash) if token_hash else None
 
     def _by_digest(self, session: Session, hashed: str, value_hash: str = "", chosen: bool = True) -> Caller:
-        """The holder of the token with this hash; chosen: whether the token of the settings is tried."""
+        """Return the holder of the token with this hash. `chosen`: whether to try the token of the settings."""
         if chosen and self._bootstrap and secrets.compare_digest(hashed, self._bootstrap):
             return Caller(tokens.BOOTSTRAP, Role.ADMIN, "", hashed, value_hash)
-        found = session.execute(select(TokenRow, clock()).where(TokenRow.hash == hashed)).first()
-        if found is None or not secrets.compare_digest(found[0].hash, hashed):
-            raise UnauthorizedError("This is not a token of this service.", hint="send_token")
-        row, now = found
+        match = session.execute(select(TokenRow, clock()).where(TokenRow.hash == hashed)).first()
+        if match is None or not secrets.compare_digest(match[0].hash, hashed):
+            raise UnauthorizedError("Unknown access token.", hint="send_token")
+        row, now = match
         if row.revoked_at is not None:
-            raise UnauthorizedError("This token is revoked.", hint="send_token")
+            raise UnauthorizedError("This token was revoked. Use another token.", hint="send_token")
         if row.expires_at is not None and now >= row.expires_at:
-            raise UnauthorizedError("This token has expired.", hint="send_token")
+            raise UnauthorizedError("This token has expired. Use another token.", hint="send_token")
         return Caller(row.name, Role(row.role), row.id, hashed, value_hash)

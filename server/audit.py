@@ -1,6 +1,6 @@
-"""The audit log: who changed what, when, from where, and what the answer was, as rows and as lines of the log.
+"""Audit log: who changed what, when, from which address, and with which status, as rows and log lines.
 
-It begins with the first token: where everybody may do everything, nobody is anybody.
+It begins with the first token. Without tokens callers have no names.
 """
 
 import logging
@@ -13,32 +13,34 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gpu_engine.errors import ParameterError, quote
+from gpu_engine.errors import quote
 from server.db import Database, clock
 from server.guard import SAFE_METHODS, client_of
 from server.models import AuditRow
-from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor
+from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor, invalid_cursor
 from server.roles import LOCAL, Caller
-from server.times import time_of
+from server.timestamps import time_of
 
 log = logging.getLogger(__name__)
-# Whatever the level of other loggers: these lines are asked for by whoever makes tokens.
+# Independent of the level of other loggers: operators who create tokens expect these lines.
 log.setLevel(logging.INFO)
 
 TEXT_MAX = 200
 ADDRESS_MAX = 60
-"""A proxy may pass on as an address whatever a caller has written into its header."""
+"""Longest stored address. A proxy may pass on any header of a caller as its address."""
 
 
 class Audit:
-    """Middleware: notes each call that may change something before its answer leaves; reads are not noted."""
+    """Middleware that logs each request that may change something, before its response is sent. Reads
+    are not logged.
+    """
 
     def __init__(self, app: ASGIApp, database: Database) -> None:
         self.app = app
         self.database = database
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes the request on with a noting `send`."""
+        """Pass the request on with a `send` that logs the response."""
         if scope["type"] != "http" or scope["method"] in SAFE_METHODS:
             await self.app(scope, receive, send)
             return
@@ -60,23 +62,23 @@ class Audit:
             address=_printable(client_of(scope), ADDRESS_MAX),
             status=status,
         )
-        said = {"who": row.who, "action": row.action, "target": row.target, "address": row.address, "status": status}
-        log.info("%(who)s: %(action)s %(target)s from %(address)s: %(status)d", said, extra=said)
+        fields = {"who": row.who, "action": row.action, "target": row.target, "address": row.address, "status": status}
+        log.info("%(who)s: %(action)s %(target)s from %(address)s: %(status)d", fields, extra=fields)
         try:
             with self.database.write() as session:
                 row.at = session.execute(select(clock())).scalar_one()
                 session.add(row)
         except SQLAlchemyError as error:
-            # The call is done: its caller is told so, and the line above says it.
-            log.error("the audit log does not take a row: %s", error)
+            # The request has succeeded, and the line above logs it.
+            log.error("cannot write a row of the audit log: %s", error)
 
 
 def list_audit(
     session: Session, who: str = "", limit: int = LIMIT_DEFAULT, cursor: str | None = None
 ) -> Page[AuditRow]:
-    """What was done, the newest first; raises ParameterError for a cursor that is not of this list.
+    """Return the rows of the audit log, the newest first. Raises ParameterError for a cursor of another list.
 
-    who  the name of a token; empty: of all
+    who  name of a token; empty: all
     """
     query = select(AuditRow).order_by(AuditRow.id.desc()).limit(limit + 1)
     if who:
@@ -84,14 +86,14 @@ def list_audit(
     if cursor is not None:
         (last,) = decode_cursor(cursor, 1)
         if not isinstance(last, int) or not 0 < last < 2**63:
-            raise ParameterError("The cursor is not one that this list gave; start again without it.")
+            raise invalid_cursor()
         query = query.where(AuditRow.id < last)
     rows = list(session.scalars(query))
     return Page(rows[:limit], encode_cursor(rows[limit - 1].id) if len(rows) > limit else None)
 
 
 def audit_document(row: AuditRow) -> dict[str, Any]:
-    """One line of the audit log in its REST form."""
+    """Return a row of the audit log as its REST document."""
     return {
         "at": time_of(row.at),
         "who": row.who or None,
@@ -103,6 +105,6 @@ def audit_document(row: AuditRow) -> dict[str, Any]:
 
 
 def _printable(text: str, most: int = TEXT_MAX) -> str:
-    """Return at most so many characters of the text, on one line: a path may hold anything."""
-    shown = text if text.isprintable() else quote(text)
-    return shown[:most]
+    """Return at most `most` characters of the text on one line. A path may contain any character."""
+    printable = text if text.isprintable() else quote(text)
+    return printable[:most]

@@ -1,7 +1,7 @@
-"""Backup: the rows of a database and the matrices of its store in one tar file, and back into an empty home.
+"""Backup: write the rows of a database and the matrices of its store to one tar file, and read them back.
 
-`database/TABLE.jsonl` has a row a line, `matrices/ID/…` the files of the store, `manifest.json`, which comes last, the
-sha256 of each. Rows are the same from SQLite and Postgres, so either can be restored into the other.
+`database/TABLE.jsonl` has one row per line, `matrices/ID/…` the files of the store, `manifest.json`, which comes last,
+the sha256 of each. SQLite and Postgres give equal rows, so either can be restored into the other.
 """
 
 import hashlib
@@ -40,12 +40,12 @@ CHUNK = 2**20
 
 @dataclass
 class Manifest:
-    """What a backup holds.
+    """Contents of a backup.
 
     schema   the revision of the database
-    rows     number by table; matrices  ids of those whose files are there
-    missing  ids of ready matrices whose files had gone: deleted after the rows were read, or before
-    sha256   of every member of the file but this one
+    rows     number by table; matrices  ids whose files are included
+    missing  ids of ready matrices without files: deleted after the rows were read, or before
+    sha256   of every member of the file except the manifest
     """
 
     schema: str
@@ -60,15 +60,16 @@ class Manifest:
 
 
 def back_up(database: Database, store: Store, path: Path) -> Manifest:
-    """Writes the backup, whole or not at all, for its owner alone; the service may go on meanwhile.
+    """Write a complete backup that only its owner can read, or nothing. The service may run meanwhile.
 
-    Raises InputError where the file is there or cannot be written, UnavailableError where the schema is not ours.
+    Raises InputError if the file exists or cannot be written, and UnavailableError if the schema is not that of this
+    release.
     """
     if path.exists():
-        raise InputError(f"{quote(path)} is there already. Name a new file.")
+        raise InputError(f"{quote(path)} already exists. Choose another file name.")
     check_current(database)
     try:
-        # Beside the file, so that the last step is a rename; a folder that only its owner enters.
+        # In the same folder, so that the last step is a rename; only the owner can enter it.
         with tempfile.TemporaryDirectory(prefix=".backup-", dir=path.parent) as folder:
             part = Path(folder) / "part.tar"
             with part.open("xb") as file:
@@ -79,7 +80,7 @@ def back_up(database: Database, store: Store, path: Path) -> Manifest:
                 os.fsync(file.fileno())
             part.rename(path)
     except OSError as error:
-        raise InputError(f"The backup {quote(path)} cannot be written: {error.strerror or error}.") from error
+        raise InputError(f"Cannot write the backup {quote(path)}: {error.strerror or error}.") from error
     return manifest
 
 
@@ -94,7 +95,7 @@ def _write(tar: tarfile.TarFile, database: Database, store: Store, folder: Path)
         matrices = metadata.tables["matrices"]
         ready = select(matrices.c.id).where(matrices.c.state == MatrixState.READY).order_by(matrices.c.id)
         ids = list(connection.scalars(ready))
-    # After the rows: what came in meanwhile is left out, and no row lacks its matrix.
+    # After the rows: matrices that were added meanwhile are left out, and every row has its matrix.
     for matrix_id in ids:
         try:
             for name in FILES:
@@ -113,10 +114,10 @@ def _write(tar: tarfile.TarFile, database: Database, store: Store, folder: Path)
 
 @contextmanager
 def _snapshot(database: Database, folder: Path) -> Iterator[Connection]:
-    """A connection that sees one moment of the database, however long it is read."""
+    """Yield a connection that sees one moment of the database, no matter how long it is read."""
     with ExitStack() as stack:
         if database.engine.dialect.name == "sqlite":
-            # Of a copy: who reads the file itself for long keeps writers waiting.
+            # Read a copy: a long read of the file itself blocks writers.
             copy = folder / "copy.db"
             with database.engine.connect() as source, closing(sqlite3.connect(copy)) as target:
                 driver: Any = source.connection.driver_connection
@@ -131,11 +132,11 @@ def _snapshot(database: Database, folder: Path) -> Iterator[Connection]:
 
 
 def _write_rows(tar: tarfile.TarFile, connection: Connection, table: Table, folder: Path, manifest: Manifest) -> None:
-    """Adds a table, in the order of its primary key."""
-    found = connection.execution_options(yield_per=BATCH).execute(select(table).order_by(*table.primary_key.columns))
+    """Add a table to the archive, in the order of its primary key."""
+    rows = connection.execution_options(yield_per=BATCH).execute(select(table).order_by(*table.primary_key.columns))
     with tempfile.TemporaryFile(dir=folder) as file:
         manifest.rows[table.name] = 0
-        for row in found.mappings():
+        for row in rows.mappings():
             file.write(json.dumps(dict(row)).encode() + b"\n")
             manifest.rows[table.name] += 1
         size = file.tell()
@@ -144,14 +145,14 @@ def _write_rows(tar: tarfile.TarFile, connection: Connection, table: Table, fold
 
 
 class _Hashing:
-    """A file that hashes what is read of it."""
+    """File that hashes the bytes read from it."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self.sha256 = hashlib.sha256()
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes."""
+        """Return the next bytes."""
         data = self._file.read(size)
         self.sha256.update(data)
         return data
@@ -167,46 +168,48 @@ def _add(tar: tarfile.TarFile, name: str, source: Any, size: int, manifest: Mani
 
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[tarfile.TarFile, Manifest]]:
-    """A backup of which every byte is as it was written; raises InputError for any other file."""
+    """Yield a backup after verifying the sha256 of every member. Raises InputError for any other file."""
     with ExitStack() as stack:
         try:
             tar = stack.enter_context(tarfile.open(path, "r:"))
             manifest = _verified(tar, path)
         except (tarfile.TarError, EOFError, ValueError, TypeError, KeyError) as error:
-            raise InputError(f"{quote(path)} is no whole backup: {error}. Take another one.") from error
+            raise InputError(f"{quote(path)} is incomplete: {error}. Use another backup.") from error
         except OSError as error:
-            raise InputError(f"{quote(path)} cannot be read: {error.strerror or error}.") from error
+            raise InputError(f"Cannot read {quote(path)}: {error.strerror or error}.") from error
         yield tar, manifest
 
 
 def _verified(tar: tarfile.TarFile, path: Path) -> Manifest:
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     manifest: dict[str, Any] = {}
     for member in tar:
         source = tar.extractfile(member) if member.isreg() else None
         if source is None or not (
             member.name == MANIFEST or ROWS.fullmatch(member.name) or ARRAYS.fullmatch(member.name)
         ):
-            raise InputError(f"{quote(path)} is no backup of Sparsight: it holds {quote(member.name)}.")
+            raise InputError(f"{quote(path)} is not a Sparsight backup: it contains {quote(member.name)}.")
         if member.name == MANIFEST:
             manifest = json.loads(source.read())
         else:
             hashing = _Hashing(source)
             while hashing.read(CHUNK):
                 pass
-            found[member.name] = hashing.sha256.hexdigest()
+            digests[member.name] = hashing.sha256.hexdigest()
     if manifest.get("kind") != KIND or manifest.get("version") != VERSION:
-        raise InputError(f"{quote(path)} is no whole backup of this kind: its manifest is missing. Take another one.")
-    if found != manifest["sha256"]:
+        raise InputError(f"{quote(path)} is incomplete: its manifest is missing. Use another backup.")
+    if digests != manifest["sha256"]:
         wrong = sorted(
-            name for name in {*found, *manifest["sha256"]} if found.get(name) != manifest["sha256"].get(name)
+            name for name in {*digests, *manifest["sha256"]} if digests.get(name) != manifest["sha256"].get(name)
         )
-        raise InputError(f"{quote(path)} is damaged: {quote(wrong[0])} is not what was written. Take another one.")
+        raise InputError(
+            f"{quote(path)} is damaged: {quote(wrong[0])} was changed after the backup. Use another backup."
+        )
     return Manifest(**manifest)
 
 
 def rows_of(tar: tarfile.TarFile, table: Table) -> Iterator[dict[str, Any]]:
-    """The rows of a table, none where the backup has no such table."""
+    """Yield the rows of a table, or nothing if the backup does not contain it."""
     name = f"database/{table.name}.jsonl"
     if name in tar.getnames():
         source = tar.extractfile(name)
@@ -215,5 +218,5 @@ def rows_of(tar: tarfile.TarFile, table: Table) -> Iterator[dict[str, Any]]:
 
 
 def count(connection: Connection, table: Table, *where: Any) -> int:
-    """Number of rows."""
+    """Return the number of rows."""
     return connection.scalar(select(func.count()).select_from(table).where(*where)) or 0

@@ -1,4 +1,4 @@
-"""The catalogue of matrices: what is there, and how to find it."""
+"""Catalog of matrices: lists, searches, and documents."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -19,9 +19,9 @@ from server.models import (
     RecordedResultsRow,
     RecordingRow,
 )
-from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor
+from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor, invalid_cursor
 from server.predictors import Predictor
-from server.times import time_of
+from server.timestamps import time_of
 
 NAME_MAX = 200
 QUERY_MAX = 200
@@ -29,12 +29,12 @@ ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 
 def _feature(name: str) -> ColumnElement[Any]:
-    """A feature as a number; −1 while the matrix has none."""
+    """Return a feature as a number, or −1 if the matrix has none."""
     return func.coalesce(MatrixRow.features[name].as_float(), literal(-1.0, Float))
 
 
 def _has_results(study: str) -> ColumnElement[bool]:
-    """Whether a study says something of a matrix, measured here or recorded elsewhere."""
+    """Return whether a study has results of a matrix, measured here or imported as reference results."""
     here = select(MeasurementRow.id).join(JobRow, JobRow.id == MeasurementRow.job_id)
     elsewhere = select(RecordedResultsRow.id).join(RecordingRow, RecordingRow.id == RecordedResultsRow.recording_id)
     return or_(
@@ -73,7 +73,7 @@ FACETS: dict[str, dict[str, ColumnElement[bool]]] = {
     "kind": {kind: MatrixRow.source["kind"].as_string() == kind for kind in ("upload", "generated", "collection")},
     "results": {study.name: _has_results(study.name) for study in STUDIES},
 }
-"""What tells matrices apart in a list: facet → value → who has it. Symmetric are those whose values are too."""
+"""Filters of the list of matrices: facet → value → SQL condition. `symmetric` requires symmetric values too."""
 
 
 def list_matrices(
@@ -86,17 +86,19 @@ def list_matrices(
     ids: Collection[str] | None = None,
     **facets: str,
 ) -> Page[MatrixRow]:
-    """Matrices whose name contains `q` in any case, or whose id or fingerprint begins with it.
+    """Return matrices whose name contains `q` in any case, or whose id or fingerprint starts with it.
 
-    sort      a key of SORTS, with a minus before it for descending; ties by id.
-    recorded  with those that came with recorded results and have no values
-    ids       of no others than these
-    facets    a key of FACETS and one of its values each, empty for any
-    Raises ParameterError for an unknown sort or facet, and a cursor that is not of this list.
+    sort      key of SORTS, with a leading minus for descending order; ties by id
+    recorded  include reference matrices, which have no values
+    ids       only these matrices
+    facets    one value per key of FACETS; empty: any
+    Raises ParameterError for an unknown sort or facet, and for a cursor of another list.
     """
     name, descending = sort.removeprefix("-"), sort.startswith("-")
     if name not in SORTS:
-        raise ParameterError(f"Matrices cannot be sorted by {quote(sort)}; known: {', '.join(SORTS)} (or -name …).")
+        raise ParameterError(
+            f"Unknown sort key {quote(sort)}. Use one of {', '.join(SORTS)}, with a leading - for descending order."
+        )
     key = SORTS[name]
     query = select(MatrixRow, key).where(*_matching(q), *(_facet(facet, value) for facet, value in facets.items()))
     if ids is not None:
@@ -106,16 +108,16 @@ def list_matrices(
     if cursor is not None:
         query = query.where(_after(key, descending, *_cursor(cursor, sort)))
     order = (key.desc(), MatrixRow.id.desc()) if descending else (key.asc(), MatrixRow.id.asc())
-    found = session.execute(query.order_by(*order).limit(limit + 1)).all()
-    rows = [row for row, _ in found[:limit]]
-    more = len(found) > limit
-    return Page(rows, encode_cursor(sort, found[limit - 1][1], rows[-1].id) if more else None)
+    matches = session.execute(query.order_by(*order).limit(limit + 1)).all()
+    rows = [row for row, _ in matches[:limit]]
+    more = len(matches) > limit
+    return Page(rows, encode_cursor(sort, matches[limit - 1][1], rows[-1].id) if more else None)
 
 
 def _facet(name: str, value: str) -> ColumnElement[bool]:
-    """Whether a matrix has the value of a facet."""
+    """Return the condition that a matrix has this value of a facet."""
     if value and value not in FACETS[name]:
-        raise ParameterError(f"{name} is {quote(value)}; it must be one of {', '.join(FACETS[name])}.")
+        raise ParameterError(f"Invalid {name} {quote(value)}. Use one of {', '.join(FACETS[name])}.")
     return FACETS[name][value] if value else true()
 
 
@@ -128,35 +130,35 @@ def _matching(q: str) -> list[ColumnElement[bool]]:
 
 
 def _cursor(cursor: str, sort: str) -> tuple[str | float, str]:
-    """The sort key and id behind a cursor of a list in this order."""
+    """Return the sort key and the id in a cursor of a list with this order."""
     order, key, last = decode_cursor(cursor, 3)
-    # The comparison is false for NaN, infinity, and numbers past what a database holds.
+    # The comparison is false for NaN, infinity, and numbers that no database can store.
     number = isinstance(key, int | float) and abs(key) < 2**63
     fits = isinstance(key, str) and key.isprintable() if sort.removeprefix("-") == "name" else number
     if order != sort or not fits or not isinstance(last, str) or not ID.fullmatch(last):
-        raise ParameterError("The cursor is not one that this list gave; start again without it.")
+        raise invalid_cursor()
     return key, last
 
 
 def _after(key: ColumnElement[Any], descending: bool, value: Any, last: str) -> ColumnElement[bool]:
-    """Rows that come after (value, last) in this order."""
+    """Return the condition that a row follows (value, last) in this order."""
     if descending:
         return or_(key < value, and_(key == value, MatrixRow.id < last))
     return or_(key > value, and_(key == value, MatrixRow.id > last))
 
 
 def get_matrix(session: Session, matrix_id: str, lock: bool = False) -> MatrixRow:
-    """Return the matrix, locked for a change if asked to; raises NotFoundError."""
+    """Return the matrix, with its row locked for a change if `lock` is set. Raises NotFoundError."""
     row = session.get(MatrixRow, matrix_id, with_for_update=lock) if ID.fullmatch(matrix_id) else None
     if row is None:
-        raise NotFoundError(f"There is no matrix {quote(matrix_id)}.", hint="list_matrices")
+        raise NotFoundError(f"Unknown matrix {quote(matrix_id)}.", hint="list_matrices")
     return row
 
 
 def find_matrices(session: Session, ids: Collection[str], lock: bool = False) -> dict[str, MatrixRow]:
-    """Return those of the matrices that are there, by id.
+    """Return the existing matrices of these ids, by id.
 
-    lock  whether none of them may be deleted before the transaction ends
+    lock  keep them from being deleted before the transaction ends
     """
     possible = [matrix_id for matrix_id in ids if ID.fullmatch(matrix_id)]
     query = select(MatrixRow).where(MatrixRow.id.in_(possible)).order_by(MatrixRow.id)
@@ -165,13 +167,13 @@ def find_matrices(session: Session, ids: Collection[str], lock: bool = False) ->
 
 
 def ready_twins(session: Session, row: MatrixRow) -> list[MatrixRow]:
-    """The matrices with values that equal this one, the oldest first."""
+    """Return the matrices with values that equal this one, the oldest first."""
     equal = select(MatrixRow).where(MatrixRow.fingerprint == row.fingerprint, MatrixRow.state == MatrixState.READY)
     return list(session.scalars(equal.order_by(MatrixRow.created_at, MatrixRow.id)))
 
 
 def with_values(session: Session, ids: Sequence[str]) -> dict[str, MatrixRow]:
-    """Each of these matrices that is here with its values, as itself or as the oldest that equals it."""
+    """Return for each id the matrix with values: itself, or the oldest equal one."""
     rows = {row.id: row for row in session.scalars(select(MatrixRow).where(MatrixRow.id.in_(ids)))}
     equal = select(MatrixRow).where(
         MatrixRow.fingerprint.in_([row.fingerprint for row in rows.values()]), MatrixRow.state == MatrixState.READY
@@ -183,7 +185,7 @@ def with_values(session: Session, ids: Sequence[str]) -> dict[str, MatrixRow]:
 
 
 def matrix_document(row: MatrixRow, predictor: Predictor) -> dict[str, Any]:
-    """The matrix in its REST form; `error` is the problem document of a failed one, else None."""
+    """Return the REST document of the matrix; `error` is the problem document of a failed one, else None."""
     close = predictor.near_best(row.features)
     return {
         "id": row.id,
@@ -207,11 +209,13 @@ def matrix_document(row: MatrixRow, predictor: Predictor) -> dict[str, Any]:
 
 
 def matrix_path(matrix_id: str) -> str:
-    """Where the API serves the matrix."""
+    """Return the path of the matrix in the API."""
     return f"/api/v1/matrices/{matrix_id}"
 
 
 def clean_name(text: str) -> str:
-    """A name as it is stored and shown: printable, single spaces, at most NAME_MAX characters; never part of a path."""
+    """Return a name as it is stored and displayed: printable, single spaces, at most NAME_MAX characters. It is never
+    part of a path.
+    """
     printable = "".join(character if character.isprintable() else " " for character in text)
     return " ".join(printable.split())[:NAME_MAX]

@@ -1,7 +1,7 @@
-"""Connection: HTTP on one socket that waits only so long for its client, and makes room for others.
+"""HTTP connection that closes when its client is too slow, and makes room for other clients.
 
-A head has an end in size and in time; what is sent has to flow, a body as an answer; to make an answer may take as long
-as it takes, and a stream goes on for ever.
+A request head is limited in size and time. Bodies and responses need a minimum rate. Computing a response may take any
+time, and a stream does not end.
 """
 
 import asyncio
@@ -18,40 +18,42 @@ log = logging.getLogger(__name__)
 HEAD_BYTES = 2**16
 CONNECTIONS_MAX = 1000
 PATIENCE_S = 20.0
-"""How long a head may take; a body, and what is sent, has to reach the least rate in every such time."""
+"""Seconds that a request head may take. Bodies and responses must reach the minimum rate in every such period."""
 
 KEEP_ALIVE_S = 75
-"""How long a connection stays open between two requests: longer than proxies keep it, in nginx and others 60 s.
+"""Seconds that an idle connection stays open: longer than proxies keep it (60 s in nginx and others).
 
-Who lets go first may do so while a request is on its way to it, and the proxy answers 502 for nothing.
+If the server closed first, a request could already be on its way, and the proxy would answer 502.
 """
 
 RATE_BYTES_S = 500
-"""The least rate of a body or an answer: of a gigabyte on any link that carries it at all."""
+"""Minimum rate of a body or a response in bytes/s, which any usable link reaches."""
 
 REFUSAL = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 QUIET_S = 60.0
-"""The log tells of refused connections at most so often."""
+"""Seconds between two log lines about refused connections."""
 
 
 def connections_max() -> int:
-    """How many connections can be open: half of the files that the process may open, for each may need one more."""
+    """Return the maximum number of open connections: half of the file descriptors, because each may need
+    a second one.
+    """
     return min(CONNECTIONS_MAX, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
 
 
 class Connection(H11Protocol):
-    """A connection that closes when its client keeps it waiting."""
+    """Connection that closes when its client keeps it waiting."""
 
     patience_s: ClassVar[float] = PATIENCE_S
     most: ClassVar[int] = connections_max()
-    _told_at: ClassVar[float] = float("-inf")
+    _logged_at: ClassVar[float] = float("-inf")
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begins to wait for a head, in the place of the one that has waited longest where there is no room."""
+        """Start waiting for a request head; if there is no room, close the connection that has been idle longest."""
         super().connection_made(transport)
         client = transport.get_extra_info("socket")
         if client is not None:
-            # What the buffers of the system hold of an answer cannot be seen from here: it has the same time.
+            # Bytes in the socket buffers of the system cannot be counted here; they get the same time limit.
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * self.patience_s))
         self._timer: asyncio.TimerHandle | None = None
         self._wait()
@@ -59,31 +61,31 @@ class Connection(H11Protocol):
             self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stops waiting."""
+        """Stop waiting."""
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Counts what came; where a head begins that is not the first, its time does."""
+        """Count received bytes, and restart the time limit when a further request head begins."""
         if self.is_idle and self.cycle is not None and not self._received:
             self._wait()
         self._received += len(data)
         super().data_received(data)
 
     def on_response_complete(self) -> None:
-        """Waits for what is sent to be taken in."""
+        """Wait until the client has received the response."""
         super().on_response_complete()
         self._wait()
 
     def pause_writing(self) -> None:
-        """Begins to wait for the client to read."""
+        """Start waiting for the client to read."""
         super().pause_writing()
         self._wait()
 
     @property
     def is_idle(self) -> bool:
-        """Whether there is no whole head yet."""
+        """Return whether no complete request head has arrived."""
         return self.conn.their_state is h11.IDLE
 
     def _wait(self) -> None:
@@ -96,7 +98,7 @@ class Connection(H11Protocol):
     def _look(self) -> None:
         unsent, least = self.transport.get_write_buffer_size(), RATE_BYTES_S * self.patience_s
         if unsent and self._unsent - unsent < least:
-            # To close it would be to wait until the rest is read.
+            # `close` would wait until the client has read the rest.
             self.transport.abort()
         elif unsent:
             self._wait()
@@ -106,11 +108,13 @@ class Connection(H11Protocol):
             self._wait()
 
     def _is_due_a_head(self) -> bool:
-        """Whether a head has begun, or none ever has; between two requests the time of `timeout_keep_alive` counts."""
+        """Return whether a request head has begun, or none has ever arrived. Between two requests `timeout_keep_alive`
+        applies.
+        """
         return self.is_idle and (self.cycle is None or bool(self.conn.trailing_data[0]))
 
     def _is_due_a_body(self) -> bool:
-        """Whether it is the client's turn to send more of a body, and not ours to read it or to ask for it."""
+        """Return whether the client must send more of a body, and the server is ready to read it."""
         ours = self.flow.read_paused or self.cycle.waiting_for_100_continue
         return self.conn.their_state is h11.SEND_BODY and not ours
 
@@ -122,9 +126,9 @@ class Connection(H11Protocol):
         if idle:
             min(idle, key=lambda other: other._since).transport.close()
             return
-        if self.loop.time() - Connection._told_at >= QUIET_S:
-            Connection._told_at = self.loop.time()
-            log.warning("%d connections are in use, as many as there can be: new ones are refused.", self.most)
+        if self.loop.time() - Connection._logged_at >= QUIET_S:
+            Connection._logged_at = self.loop.time()
+            log.warning("connection limit reached (%d); refusing new connections", self.most)
         self.transport.write(REFUSAL)
         self.transport.close()
 
@@ -135,4 +139,4 @@ OPTIONS: dict[str, Any] = {
     "h11_max_incomplete_event_size": HEAD_BYTES,
     "timeout_keep_alive": KEEP_ALIVE_S,
 }
-"""What uvicorn is told of connections. No WebSocket: it would take the socket from here."""
+"""Options of uvicorn for connections. WebSockets are off because they would take over the socket."""

@@ -1,4 +1,4 @@
-"""Custom kernels on a server: those of the folder that its operator names, and nothing that a caller sends."""
+"""Custom kernels on a server: the kernels in the folder that the operator configures. Callers cannot send code."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,33 +11,34 @@ from server.settings import Settings
 
 
 def known_custom_kernels(settings: Settings) -> tuple[str, ...]:
-    """What jobs may name; files are read, and their code is not run."""
+    """Return the names of the custom kernels that jobs may use, without running their code."""
     folder = folder_of(settings)
     return offered(folder) if folder and not refusal(folder) else ()
 
 
 def located(params: Any, settings: Settings) -> Any:
-    """Parameters of a study with the operator's folder before the files that they name.
+    """Return the parameters of a study with the configured folder before the names of custom kernels.
 
-    Raises ParameterError for a custom kernel that is not offered here, and where others can write the folder.
+    Raises ParameterError for an unknown custom kernel, and if other users can write the folder.
     """
     named, folder = getattr(params, "custom_kernels", ()), folder_of(settings)
     if named and folder and refusal(folder):
         raise ParameterError(
-            "The folder of custom kernels is missing, or other users can write it, who could run code as the service. "
-            "Its operator learns what to do from `sparsight doctor`."
+            "The folder of custom kernels is missing, or other users can write it and could run "
+            "code as the service. The operator of the server can run `sparsight doctor` for "
+            "details."
         )
     return replace(params, custom_kernels=in_folder(named, folder)) if named else params
 
 
 def refusal(folder: Path) -> str:
-    """Return why code of a folder is not run, with the remedy; empty: no other user can change it."""
+    """Return why the code of a folder is not run, with the remedy; empty if only its owner can change it."""
     if not folder.is_dir():
-        return f"{folder} is missing. Make it, or correct SPARSIGHT_CUSTOM_KERNELS."
-    found = next(exposures(folder), None)
-    return explain(found) if found else ""
+        return f"{folder} does not exist. Create it, or correct SPARSIGHT_CUSTOM_KERNELS."
+    exposure = next(exposures(folder), None)
+    return explain(exposure) if exposure else ""
 
 
 def folder_of(settings: Settings) -> Path | None:
-    """Return the folder that the operator names; None: none."""
+    """Return the configured folder of custom kernels, or None."""
     return Path(settings.custom_kernels).expanduser().absolute() if settings.custom_kernels else None

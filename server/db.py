@@ -1,4 +1,6 @@
-"""The database: engines, transactions and its clock. SQLite and Postgres behave the same through this module."""
+"""Database access: engines, transactions, and the clock of the database. SQLite and Postgres behave alike through this
+module.
+"""
 
 import sqlite3
 import threading
@@ -17,23 +19,23 @@ from sqlalchemy.sql.functions import FunctionElement
 from gpu_engine.errors import InputError, UnavailableError
 
 WAL_SAFE = (3, 51, 3)
-"""SQLite before this can corrupt a WAL database that several processes write."""
+"""First version of SQLite that cannot corrupt a WAL database written by several processes."""
 
 AWAY = (OperationalError, InterfaceError, InternalError)
-"""What a lost connection, a restart, a deadlock or a lock that was not had in time raises: try the transaction anew."""
+"""Errors of a lost connection, a restart, a deadlock, or a lock timeout. The transaction can be tried again."""
 
 CHECKED_BYTES = 2**30
-"""A larger file of SQLite is not read for damage: that would keep its writers waiting."""
+"""Largest SQLite file in bytes that is checked for damage; a longer check would block writers."""
 
 INDEXES_CHECKED_BYTES = 2**28
-"""In a larger one tables are not compared with their indexes."""
+"""Largest SQLite file in bytes whose tables are compared with their indexes."""
 
 DAMAGE_CHARS = 200
 
 BUSY_S = 30
-"""How long a writer waits for its turn among those of this process, and then SQLite for a lock of another one's.
+"""Seconds that a writer waits for other writers of this process, and then SQLite for a lock of another process.
 
-The latter from the first statement of a connection on.
+The second wait applies from the first statement of a connection.
 """
 
 CONNECT_S = 5
@@ -42,11 +44,11 @@ POSTGRES = {
     "lock_timeout": "15s",
     "idle_in_transaction_session_timeout": "60s",
 }
-"""Limits of every session: a client that hangs or was cut off holds no lock for ever."""
+"""Time limits of every session, so that a client that hangs or was disconnected does not hold a lock forever."""
 
 
 class clock(FunctionElement[float]):  # noqa: N801 (reads as an SQL function)
-    """The database's time in seconds since 1970: leases never compare the clocks of workers."""
+    """SQL function of the database's time in seconds since 1970, so that leases never compare the clocks of workers."""
 
     type = Float()
     inherit_cache = True
@@ -64,25 +66,26 @@ def _postgres_clock(_element: Any, _compiler: Any, **_options: Any) -> str:
 
 
 class Database:
-    """An open database. Writers take the write lock when they begin; readers never do."""
+    """Open database. Writers take the write lock at the start of their transaction; readers never do."""
 
     def __init__(self, url: str, observe: Callable[[str, float], None] = lambda _kind, _seconds: None) -> None:
-        """url  for SQLAlchemy; raises InputError, which does not quote it: it may hold a password.
+        """Open the database; raise InputError without quoting the URL, which may contain a password.
 
-        observe  is told the kind of each transaction, `read` or `write`, and its seconds
+        url      for SQLAlchemy
+        observe  gets the kind of each transaction, `read` or `write`, and its seconds
         """
         self._observe = observe
         self._writing = threading.Lock()
         sqlite = url.startswith("sqlite")
         options = " ".join(f"-c {name}={value}" for name, value in POSTGRES.items())
-        # Texts are UTF-8 whatever the database says of itself: what cannot be used is refused once it is connected.
+        # Text is always UTF-8; `_check_encoding` rejects a database that cannot store it.
         postgres = {"connect_timeout": CONNECT_S, "options": options, "client_encoding": "utf8"}
         arguments = {"timeout": BUSY_S} if sqlite else postgres
         try:
             self.engine: Engine = create_engine(url, pool_pre_ping=not sqlite, connect_args=arguments)
         except (ArgumentError, ValueError, ImportError):
             raise InputError(
-                "SPARSIGHT_DATABASE_URL is not the URL of a database that Sparsight knows. Write it as in "
+                "SPARSIGHT_DATABASE_URL is not a supported database URL. Use "
                 "sqlite:////folder/file.db or postgresql+psycopg://user@host/database."
             ) from None
         if self.engine.dialect.name == "sqlite":
@@ -95,13 +98,13 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        """A session for reading; each statement sees what was committed before it."""
+        """Yield a session for reading. Each statement sees everything committed before it."""
         with self._timed("read"), Session(self._reader, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """A session in one transaction that commits when the block ends and rolls back when it raises."""
+        """Yield a session in one transaction that commits when the block ends and rolls back when it raises."""
         with (
             self._timed("write"),
             self._turn(),
@@ -112,7 +115,9 @@ class Database:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """One writer after the other: those that SQLite lets wait sleep ever longer, and who asks next goes before."""
+        """Let one writer of this process in at a time: SQLite lets waiting writers sleep ever longer, and newcomers
+        overtake them.
+        """
         if self.engine.dialect.name != "sqlite":
             yield
             return
@@ -132,7 +137,7 @@ class Database:
             self._observe(kind, time.perf_counter() - began)
 
     def bytes(self) -> int:
-        """Its size on the disk, what is not yet in the file of SQLite included; 0 in memory."""
+        """Return the size on disk in bytes, including the write-ahead log of SQLite; 0 for a database in memory."""
         file = self.engine.url.database or ""
         if self.engine.dialect.name == "sqlite":
             return sum(Path(name).stat().st_size for name in (file, f"{file}-wal") if Path(name).is_file())
@@ -140,50 +145,53 @@ class Database:
             return int(session.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
 
     def check_whole(self) -> None:
-        """Raise UnavailableError as the function `check_whole`, and where the database cannot be used."""
+        """Raise UnavailableError if the database is damaged or unusable."""
         with self.usable(), self.engine.connect() as connection:
             check_whole(self, connection)
 
     @property
     def name(self) -> str:
-        """Its URL as it may be shown."""
+        """Return the URL of the database without its password."""
         return self.engine.url.render_as_string()
 
     @contextmanager
     def usable(self) -> Iterator[None]:
-        """A block at a start; raises UnavailableError for whatever keeps it from using the database."""
+        """Turn every error of the database in this block into an UnavailableError with a remedy."""
         try:
             yield
         except SQLAlchemyError as error:
             reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0].rstrip(".")
-            raise UnavailableError(f"The database {self.name} cannot be used: {reason}. {_remedy(error)}") from error
+            raise UnavailableError(f"Cannot use the database {self.name}: {reason}. {_remedy(error)}") from error
 
     def close(self) -> None:
-        """Closes every pooled connection."""
+        """Close every pooled connection."""
         self.engine.dispose()
 
 
 def lock_table(session: Session, table: type[DeclarativeBase]) -> None:
-    """Lets no other transaction change a table before this one ends; others read on. On SQLite there is one writer."""
+    """Keep other transactions from changing a table until this one ends; they can still read. SQLite has only one
+    writer.
+    """
     if session.get_bind().dialect.name != "sqlite":
         session.execute(text(f"LOCK TABLE {table.__tablename__} IN SHARE ROW EXCLUSIVE MODE"))
 
 
 def check_whole(database: Database, connection: Connection) -> None:
-    """Raise UnavailableError where the file of SQLite is damaged; Postgres and large files are not looked at."""
+    """Raise UnavailableError if a SQLite file is damaged. Postgres and large files are not checked."""
     if database.engine.dialect.name != "sqlite" or database.bytes() > CHECKED_BYTES:
         return
     pragma = "integrity_check" if database.bytes() <= INDEXES_CHECKED_BYTES else "quick_check"
-    found = str(connection.exec_driver_sql(f"PRAGMA {pragma}(1)").scalar()).replace("\n", " ")
-    if found != "ok":
+    integrity = str(connection.exec_driver_sql(f"PRAGMA {pragma}(1)").scalar()).replace("\n", " ")
+    if integrity != "ok":
         raise UnavailableError(
-            f"The database {database.name} is damaged: {found[:DAMAGE_CHARS]}. Restore a backup into a new home with "
-            "`sparsight restore`. Without one, `sqlite3 OLD.db .recover | sqlite3 NEW.db` saves what can be read."
+            f"The database {database.name} is damaged: {integrity[:DAMAGE_CHARS]}. Restore a backup "
+            "into a new data directory with `sparsight restore`. Without a backup, `sqlite3 "
+            "OLD.db .recover | sqlite3 NEW.db` saves what can be read."
         )
 
 
 def sqlite_file(url: str) -> str:
-    """Return the file of a SQLite database; empty: it is in memory, or the URL is of another database, or of none."""
+    """Return the file of a SQLite database; empty for a database in memory, and for any other URL."""
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
@@ -192,15 +200,15 @@ def sqlite_file(url: str) -> str:
 
 
 def _remedy(error: SQLAlchemyError) -> str:
-    """What to do about an error at a start."""
+    """Return what to do about an error at startup."""
     cause = getattr(error, "orig", None)
     if not isinstance(cause, sqlite3.Error):
-        return "Start its server, or correct SPARSIGHT_DATABASE_URL."
+        return "Start the database server, or correct SPARSIGHT_DATABASE_URL."
     if type(cause) is sqlite3.DatabaseError:
-        return "Restore a backup of the file, or move it away to begin with an empty one."
+        return "Restore a backup of the file, or move it away to start with an empty database."
     if "locked" in str(cause):
-        return "Another program holds it: try again when that has ended."
-    return "Check that this is a file, and that it and its folder can be written."
+        return "Another program has locked it. Try again when that program has ended."
+    return "Check that this is a file, and that the file and its folder are writable."
 
 
 def _configure_sqlite(connection: sqlite3.Connection, _: Any) -> None:
@@ -212,17 +220,18 @@ def _configure_sqlite(connection: sqlite3.Connection, _: Any) -> None:
 
 
 def _check_encoding(connection: Any, _: Any) -> None:
-    """Raise UnavailableError where a database of Postgres keeps bytes instead of texts."""
+    """Raise UnavailableError if a Postgres database stores bytes instead of text."""
     if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
         raise UnavailableError(
-            "The database has the encoding SQL_ASCII, which does not know what characters its bytes are. Make another "
-            "one with `createdb --encoding=UTF8 --template=template0 NAME`, and name it in SPARSIGHT_DATABASE_URL."
+            "The database has the encoding SQL_ASCII, which does not define its characters. "
+            "Create another one with `createdb --encoding=UTF8 --template=template0 NAME`, and "
+            "set it in SPARSIGHT_DATABASE_URL."
         )
 
 
 def _begin_sqlite(connection: Any) -> None:
     # A deferred read that turns into a write fails at once with SQLITE_BUSY, whatever the timeout.
     kind = connection.get_execution_options().get("sparsight_write")
-    # Without the WAL a transaction that has read keeps every writer from its commit while a page is made of it.
+    # Without the WAL, an open read transaction blocks every commit while a page is rendered.
     if kind is not False:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if kind else "BEGIN")

@@ -1,6 +1,6 @@
-"""What routes and pages are handed: the open database, who calls may be, the settings, the store and the ingestor.
+"""Dependencies of routes and pages: the open database, access control, the settings, the store, and the ingestor.
 
-Each is a coroutine: FastAPI sends what is not to a thread, and the request waits for its turn there.
+Each is a coroutine, because FastAPI runs other functions in a thread and the request would wait for one.
 """
 
 from typing import Annotated, Any
@@ -17,12 +17,12 @@ from server.store import Store
 
 
 def _state(name: str) -> Any:
-    """Return the dependency on what the app holds under a name of its state; a coroutine needs no thread."""
+    """Return the dependency on an attribute of the app's state. It is a coroutine, so it needs no thread."""
 
-    async def held(request: Request) -> Any:
+    async def from_state(request: Request) -> Any:
         return getattr(request.app.state, name)
 
-    return Depends(held)
+    return Depends(from_state)
 
 
 SettingsDep = Annotated[Settings, _state("settings")]

@@ -1,6 +1,6 @@
-"""The documents of the REST API as types: what routes answer, what OpenAPI describes, what the client returns.
+"""Types of the REST API documents: what routes return, what OpenAPI describes, and what the client returns.
 
-Durations are seconds, sizes bytes. The example of each stands in examples.py.
+Durations are in seconds, sizes in bytes. examples.py has an example of each document.
 """
 
 from typing import Annotated, Any, Literal, NotRequired
@@ -10,17 +10,18 @@ from typing_extensions import TypedDict
 
 from gpu_engine import records
 from server.result_documents import record_schema
-from server.times import Time
+from server.timestamps import Time
 
 MATRICES_MAX = 100
-"""Most matrices of a job."""
+"""Maximum number of matrices of a job."""
 
 
 class Problem(TypedDict):
-    """RFC 9457: `code` is stable and for programs, `detail` a sentence for people; `line` of a matrix file.
+    """RFC 9457 problem document: `code` is stable and for programs, `detail` is a sentence for people, `line` is a line
+    of a matrix file.
 
-    `hint`: what to do, where its words depend on the tool in hand; `hint_code` is its stable name. `asks`: the
-    fields of an upload that say what the file leaves open.
+    `hint` says what to do in terms of HTTP; `hint_code` is its stable name. `asks` lists the required options: fields
+    of an upload whose information the file lacks.
     """
 
     type: str
@@ -35,10 +36,10 @@ class Problem(TypedDict):
 
 
 class Advice(TypedDict):
-    """A kernel to consider: predicted, not measured.
+    """Predicted kernel for a matrix; nothing was measured.
 
-    `predicted_s`: seconds of a warm product by model of GPU, null where the layout does not fit its memory. `equal`: as
-    good a choice as the first. `cold_place`: its place in the ranking for cold caches, from 1.
+    `predicted_s`: seconds of a warm SpMV per GPU model, null if the layout does not fit in its memory. `equal`: whether
+    it ties with the first kernel. `cold_place`: its rank for cold caches, from 1.
     """
 
     kernel: str
@@ -49,12 +50,12 @@ class Advice(TypedDict):
 
 
 class Matrix(TypedDict):
-    """A matrix; `error` is the problem document of a failed one, `advice` the best kernels first.
+    """Matrix; `error` is the problem document of a failed one, `advice` lists the predicted kernels, the best first.
 
-    `advice` is for the first GPU of the service that the advisor knows, calibrated by what was measured there, else for
-    an H200: `advice_gpu`. `near_best`: the kernels predicted within 20 % of the first, warm. `confidence` is
-    `high` if the model was calibrated on such a GPU and on matrices like this one, so that the first kernel needs no
-    measurement. Both are null if there is no advice.
+    `advice` is for `advice_gpu`: the first GPU of the service that the performance model knows, calibrated by its
+    measurements, or else an H200. `near_best`: the kernels predicted within 20 % of the fastest, with a warm cache.
+    `confidence` is `high` if the model was calibrated on such a GPU and on matrices like this one. Both are null if
+    there is no prediction.
     """
 
     id: str
@@ -77,7 +78,7 @@ class Matrix(TypedDict):
 
 
 class MatrixSet(TypedDict):
-    """Matrices saved together; `set=ID` names them in the address of a page and in the query of a figure."""
+    """Saved selection of matrices. `set=ID` selects it in the address of a page and in the query of a figure."""
 
     id: str
     name: str
@@ -87,9 +88,10 @@ class MatrixSet(TypedDict):
 
 
 class Recording(TypedDict):
-    """Results of a study that were recorded elsewhere; `imported`: by a caller, else they came with the release.
+    """Reference results of a study. `imported`: a caller imported them; otherwise they came with the release.
 
-    `measured_at`: null where nobody says. `times`: the unit that they were taken in, null where the file says it.
+    `measured_at` is null if unknown. `times`: the unit of the times that the import assumed, null if the file states
+    it.
     """
 
     id: str
@@ -102,10 +104,11 @@ class Recording(TypedDict):
 
 
 class Preview(TypedDict):
-    """What would be read from a file; `reciprocal` is the share of entries with one across the diagonal.
+    """Content of a file before an upload. `reciprocal` is the share of nonzeros (i, j) for which (j, i) is a nonzero
+    too.
 
-    `asks`: the fields that an upload of it needs, guessed for the preview; `needs_direction`: `directed` is among them.
-    First entries: row, column, value.
+    `asks`: the required options of an upload, guessed for the preview. `needs_direction`: `directed` is one of them.
+    `first_entries`: row, column, and value of the first nonzeros.
     """
 
     format: str
@@ -122,7 +125,7 @@ class Preview(TypedDict):
 
 
 class Prediction(TypedDict):
-    """What a generator is expected to make: `nnz` nonzeros, whose columns and values take so many `bytes`."""
+    """Expected size of a generated matrix: `nnz` nonzeros, and `bytes` of their columns and values."""
 
     generator: str
     params: dict[str, Any]
@@ -131,10 +134,10 @@ class Prediction(TypedDict):
 
 
 class CollectionEntry(TypedDict):
-    """A matrix of the SuiteSparse Matrix Collection; null stands for what the index here does not say.
+    """Matrix of the SuiteSparse Matrix Collection. Fields are null if the local index does not contain them.
 
-    `nnz`: without explicit zeros, `entries` with them; `spd`: symmetric and positive definite; `about_bytes`: of its
-    archive.
+    `nnz`: without explicit zeros; `entries`: with them. `spd`: symmetric and positive definite. `about_bytes`:
+    estimated size of its archive.
     """
 
     id: str
@@ -153,9 +156,10 @@ class CollectionEntry(TypedDict):
 
 
 class CollectionIndex(TypedDict):
-    """The list of what can be fetched: `count` matrices; where from, its sha256 and when, once it is complete.
+    """Index of the SuiteSparse Matrix Collection: `count` matrices. Address, sha256, and time are null until the
+    complete index is downloaded.
 
-    `is_on`: whether this server fetches matrices at all.
+    `is_on`: whether this server downloads matrices.
     """
 
     is_complete: bool
@@ -167,10 +171,10 @@ class CollectionIndex(TypedDict):
 
 
 class JobInterim(TypedDict):
-    """The time of a case by its rounds so far, in seconds: provisional, and no verdict.
+    """Provisional time of a case in seconds, from the rounds so far. It has no verdict.
 
-    `ci_low_s`, `ci_high_s`: the 95 % interval, null of fewer than five rounds. `min_s`, `max_s`: the quickest and the
-    slowest round. `decided`: it gets no more rounds, unless others that it is held against need them; else it is open.
+    `ci_low_s`, `ci_high_s`: 95 % confidence interval, null with fewer than five rounds. `min_s`, `max_s`: the fastest
+    and the slowest round. `decided`: it gets no more rounds, unless a comparison with an undecided case needs them.
     """
 
     case: str
@@ -184,7 +188,9 @@ class JobInterim(TypedDict):
 
 
 class JobProgress(TypedDict):
-    """`done` of `total` cases: 13.18 are 13 cases and 18 % of the next; `interim`: of the cases in the rounds now."""
+    """Progress of a job: `done` of `total` cases. 13.18 means 13 cases and 18 % of the next. `interim`: provisional
+    times of the cases that are being sampled.
+    """
 
     done: float
     total: int
@@ -193,10 +199,10 @@ class JobProgress(TypedDict):
 
 
 class Job(TypedDict):
-    """A queued study; `queue_position` counts from 1, `estimate_s` is the time until it is done.
+    """Queued study. `queue_position` counts from 1. `estimate_s` is the estimated time left.
 
-    `waiting_reason`: why nothing runs a queued job now, a sentence for people; null where it only waits for its turn.
-    `lease_expired`: it is running, and its worker has been silent for longer than its lease.
+    `waiting_reason`: a sentence that says why a queued job cannot start, null if it only waits for its turn.
+    `lease_expired`: the job is running, but its worker has sent no heartbeat for longer than its lease.
     """
 
     id: str
@@ -222,12 +228,11 @@ class Job(TypedDict):
 
 
 class Device(TypedDict):
-    """What can be measured on; `alive`: a worker offers it now. `profile` is its measured bandwidth.
+    """Device that can run jobs. `alive`: a worker offers it now. `profile`: its measured bandwidth.
 
-    `fault`: why its worker cannot run jobs, a sentence for people; null where it can. `seen_at`: when its worker was
-    last heard of, null once that has stopped. `recorded`: results of it were recorded elsewhere, and nothing runs on
-    it; its memory and cache are null where nobody says. `hosts`: of a cluster, how many
-    devices each of its hosts gives.
+    `fault`: a sentence that says why its worker cannot run jobs, otherwise null. `seen_at`: last heartbeat of its
+    worker, null after the worker stopped. `recorded`: the device only has reference results, and jobs cannot run on it;
+    its memory and cache are null if unknown. `hosts`: number of devices per host of a cluster.
     """
 
     id: str
@@ -246,7 +251,7 @@ class Device(TypedDict):
 
 
 class Study(TypedDict):
-    """A question; `params` is the JSON Schema of its parameters."""
+    """Kind of benchmark. `params` is the JSON Schema of its parameters."""
 
     name: str
     question: str
@@ -254,7 +259,7 @@ class Study(TypedDict):
 
 
 class Generator(TypedDict):
-    """A family of matrices; `params` is the JSON Schema of its parameters."""
+    """Function that creates matrices. `params` is the JSON Schema of its parameters."""
 
     name: str
     summary: str
@@ -262,7 +267,7 @@ class Generator(TypedDict):
 
 
 class FormatKernel(TypedDict):
-    """One way to multiply with a format, and where it runs."""
+    """Kernel of a storage format, and the back ends that it runs on."""
 
     name: str
     variant: str
@@ -271,7 +276,7 @@ class FormatKernel(TypedDict):
 
 
 class StorageFormat(TypedDict):
-    """A storage layout and its kernels; `is_library` marks other libraries."""
+    """Storage format and its kernels. `is_library` marks formats of other libraries."""
 
     name: str
     title: str
@@ -281,10 +286,10 @@ class StorageFormat(TypedDict):
 
 
 class FigureEntry(TypedDict):
-    """A figure that can be asked for, and what its query may name.
+    """Figure, with the query parameters that it accepts.
 
-    `needs`: the study whose page has it, or what it is of: a `matrix`, a `device`, or a `case` of which the newest is
-    taken where the query leaves some of matrix, device, cache and study open.
+    `needs`: the study whose page shows it, or its subject: a `matrix`, a `device`, or a `case`. A query of a `case` may
+    omit matrix, device, cache, and study; the newest measurement that matches is used.
     """
 
     name: str
@@ -295,16 +300,17 @@ class FigureEntry(TypedDict):
 
 
 class PlotlyFigure(TypedDict):
-    """A figure as `plotly.io.from_json` reads it."""
+    """Figure in the JSON form of `plotly.io.from_json`."""
 
     data: list[dict[str, Any]]
     layout: dict[str, Any]
 
 
 class AuditEntry(TypedDict):
-    """Who did what: `action` is the method and path of a call, `target` what its answer named, `status` of that.
+    """Row of the audit log: `action` is the method and path of a request, `target` is what the response refers to.
 
-    `who`: the name of a token, `command line` on the host, null for somebody whom no token made known.
+    `who`: the name of a token, `command line` for commands on the host, null for a caller without a valid token.
+    `status`: the HTTP status.
     """
 
     at: Time
@@ -316,6 +322,6 @@ class AuditEntry(TypedDict):
 
 
 class Health(TypedDict):
-    """The part of the service that was asked works."""
+    """State of the tested part of the service."""
 
     status: str

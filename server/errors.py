@@ -1,4 +1,4 @@
-"""The error tree as HTTP: RFC 9457 problem documents with a sentence that a person can act on."""
+"""Errors as HTTP responses: RFC 9457 problem documents with a sentence that says what to do."""
 
 import errno
 import logging
@@ -19,7 +19,7 @@ from gpu_engine.errors import Hint, LimitError, MatrixFileError, SparsightError,
 from gpu_engine.matrix_io.options import QUESTIONS
 from server.db import AWAY
 from server.disk import is_full
-from server.methods import allowed
+from server.head_requests import allowed
 
 log = logging.getLogger(__name__)
 
@@ -35,10 +35,10 @@ STATUS: tuple[tuple[type[SparsightError], int], ...] = (
     (errors.UnavailableError, 503),
     (SparsightError, 500),
 )
-"""The first class that an error is an instance of gives its status."""
+"""HTTP status by class of error; the first class that matches decides."""
 
 CODES = {413: errors.TooLargeError.code}
-"""Codes of plain HTTP errors that have a name in the tree; the others are named after their title."""
+"""Codes of plain HTTP errors that have a name among the error classes. All others are named after their title."""
 
 TITLES: Mapping[int, str] = {
     400: "Bad Request",
@@ -71,45 +71,47 @@ TITLES: Mapping[int, str] = {
     505: "HTTP Version Not Supported",
     507: "Insufficient Storage",
 }
-"""The reason phrases of RFC 9110, 6585 and 4918: those of Python's `http` change from one release to the next."""
+"""Reason phrases of RFC 9110, 6585, and 4918. The ones in Python's `http` change between releases."""
 
 EXTRA: Mapping[int, dict[str, str]] = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "5"}}
-"""Headers of every answer with this status."""
+"""Headers of every response with this status."""
 
 CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
-"""What the system says of a folder that cannot be written, such as one on a disk that failed."""
+"""System errors of a folder that is not writable, for example on a failed disk."""
 
 HINTS: Mapping[Hint, str] = {
-    "choose_direction": "Send directed=true if it is the edge u → v, directed=false if it stands for both.",
+    "choose_direction": (
+        "Send directed=true if u v is the edge u → v, directed=false if it is an edge in both directions."
+    ),
     "choose_duplicates": "Send duplicates=sum or duplicates=last.",
     "choose_field": "Send field=real or field=pattern.",
     "choose_header": "Send header=sizes or header=edge.",
-    "choose_ids": "Send ids=shared for a square matrix, ids=apart for rows and columns with ids of their own.",
-    "choose_weights": "Send weights=values if they are weights, weights=ignore if they are times.",
-    "delete_with_results": "Add ?with_results=true to delete them with it.",
-    "fetch_matrix": "POST /api/v1/matrices/fetch brings it with its values; measure that one.",
-    "generate_matrix": "POST /api/v1/matrices/generate makes it with its values; measure that one.",
+    "choose_ids": "Send ids=shared for a square matrix, ids=apart if rows and columns have separate ids.",
+    "choose_weights": "Send weights=values if the third column is weights, weights=ignore if it is times.",
+    "delete_with_results": "Add ?with_results=true to delete the results too.",
+    "fetch_matrix": "Fetch it with its values by POST /api/v1/matrices/fetch, and measure that matrix.",
+    "generate_matrix": "Generate it with its values by POST /api/v1/matrices/generate, and measure that matrix.",
     "list_jobs": "GET /api/v1/jobs lists them.",
     "list_matrices": "GET /api/v1/matrices lists them.",
     "send_token": "Send `Authorization: Bearer …`; a browser signs in at /sign-in.",
 }
-"""What to do, in the words of HTTP."""
+"""Hints in terms of HTTP, by their stable name."""
 
 
 def status_of(error: SparsightError) -> int:
-    """The HTTP status of an error of the tree."""
+    """Return the HTTP status of a Sparsight error."""
     return next(status for kind, status in STATUS if isinstance(error, kind))
 
 
 def title_of(status: int) -> str:
-    """Return the title of a problem with this status, which is that of its class where it has none of its own."""
+    """Return the title of a problem with this status, or that of its class of statuses."""
     return TITLES.get(status) or ("Client Error" if status < 500 else "Server Error")
 
 
 def problem(status: int, code: str, detail: str, hint: Hint | None = None, **members: Any) -> dict[str, Any]:
-    """An RFC 9457 problem document; `code` and `hint_code` are stable, `detail` and `hint` are for people.
+    """Return an RFC 9457 problem document. `code` and `hint_code` are stable; `detail` and `hint` are for people.
 
-    `asks` names the fields of an upload that would answer the hint.
+    `asks` lists the fields of an upload that would answer the hint.
     """
     hints: dict[str, Any] = {"hint_code": hint, "hint": HINTS[hint]} if hint else {}
     if hint and hint in QUESTIONS:
@@ -126,35 +128,35 @@ def problem(status: int, code: str, detail: str, hint: Hint | None = None, **mem
 
 
 def problem_of(error: SparsightError) -> dict[str, Any]:
-    """The problem document of an error of the tree; a MatrixFileError adds `line`."""
+    """Return the problem document of a Sparsight error. A MatrixFileError adds `line`."""
     members = {"line": error.line} if isinstance(error, MatrixFileError) and error.line is not None else {}
     return problem(status_of(error), error.code, error.message, error.hint, **members)
 
 
 def problem_response(document: dict[str, Any], headers: dict[str, str] | None = None) -> JSONResponse:
-    """The document as `application/problem+json`."""
+    """Return the document as `application/problem+json`."""
     status = int(document["status"])
     extra = {**EXTRA.get(status, {}), **(headers or {})}
     return JSONResponse(document, status, headers=extra, media_type="application/problem+json")
 
 
 def error_response(error: SparsightError) -> JSONResponse:
-    """The answer to an error of the tree."""
+    """Return the response to a Sparsight error."""
     waits = {"Retry-After": str(math.ceil(error.retry_after_s))} if isinstance(error, LimitError) else {}
     return problem_response(problem_of(error), waits)
 
 
 def database_response(error: Exception) -> JSONResponse:
-    """The answer while the database is away, or cannot write because its disk is full."""
+    """Return the response while the database is unavailable or its disk is full."""
     if is_full(error):
         log.error("the disk of the database is full: %s", error)
         return error_response(errors.DiskFullError())
     log.warning("database: %s", error)
-    return problem_response(problem(503, "unavailable", "The database does not answer now. Try again shortly."))
+    return problem_response(problem(503, "unavailable", "The database is temporarily unavailable. Try again shortly."))
 
 
 def install_error_handlers(app: FastAPI) -> None:
-    """Maps every exception that leaves a route to a problem document."""
+    """Convert every exception of a route to a problem document."""
 
     @app.exception_handler(SparsightError)
     async def _known(_: Request, error: SparsightError) -> JSONResponse:
@@ -164,12 +166,16 @@ def install_error_handlers(app: FastAPI) -> None:
     async def _http(request: Request, error: HTTPException) -> JSONResponse:
         if error.status_code == 405:
             methods = allowed(app.router.routes, request.scope)
-            detail = f"{request.method} is no method of this address; it has {methods}."
+            detail = f"{request.method} is not allowed here. Allowed: {methods}."
             return problem_response(problem(405, "method_not_allowed", detail), {"Allow": methods})
         code = CODES.get(error.status_code, title_of(error.status_code).lower().replace(" ", "_"))
-        # A router says no more of an address than Python's phrase, which Starlette takes from there.
+        # For an unknown path Starlette only gives the reason phrase of Python.
         is_bare = error.detail == responses.get(error.status_code, "")
-        detail = str(error.detail) if not is_bare else f"There is nothing at {quote(request.url.path)}."
+        detail = (
+            str(error.detail)
+            if not is_bare
+            else f"Not found: {quote(request.url.path)}. See /reference for all API calls."
+        )
         return problem_response(problem(error.status_code, code, detail), dict(error.headers or {}))
 
     @app.exception_handler(RequestValidationError)
@@ -180,10 +186,10 @@ def install_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(UnicodeEncodeError)
     @app.exception_handler(OverflowError)
     async def _unstorable(_: Request, error: Exception) -> JSONResponse:
-        # A NUL or half a surrogate pair in a text, a number past 64 bits: no database holds such a value.
+        # NUL or a lone surrogate in text, or an integer beyond 64 bits: databases cannot store them.
         log.warning("unstorable value: %r", error)
         return problem_response(
-            problem(422, "invalid_request", "A value of the request is not one that can be stored.")
+            problem(422, "invalid_request", "A value in the request cannot be stored in the database.")
         )
 
     async def _database(_: Request, error: Exception) -> JSONResponse:
@@ -198,30 +204,32 @@ def install_error_handlers(app: FastAPI) -> None:
             log.error("the disk is full: %s", error)
             return error_response(errors.DiskFullError())
         if error.errno in CLOSED:
-            log.error("the home cannot be written: %s", error)
-            detail = "The server cannot write its files now; its log says why. Tell its administrator, and try again."
+            log.error("the data directory is not writable: %s", error)
+            detail = (
+                "The server cannot write its files. Its log has the details; contact the administrator, then try again."
+            )
             return problem_response(problem(503, "unavailable", detail))
         return await _unknown(request, error)
 
     @app.exception_handler(Exception)
     async def _unknown(_: Request, error: Exception) -> JSONResponse:
         log.exception("unhandled error", exc_info=error)
-        return problem_response(problem(500, "internal", "The server failed on this request; its log says why."))
+        return problem_response(problem(500, "internal", "Internal error. The server log has the details."))
 
 
 def _explain(findings: Sequence[Any]) -> tuple[str]:
-    """One sentence for the findings of request validation, which may quote non-finite numbers."""
+    """Return one sentence for the errors of request validation. They may quote non-finite numbers."""
     parts = []
     for finding in findings:
         if finding["type"] == "json_invalid":
-            # Its place is a position in the body.
+            # The location is a position in the body.
             return (f"The body is not valid JSON: {finding['ctx']['error']} at character {finding['loc'][-1]}.",)
         if isinstance(finding.get("input"), bytes):
-            return ("The body is not read as JSON. Send JSON with `Content-Type: application/json`.",)
+            return ("The body is not JSON. Send JSON with `Content-Type: application/json`.",)
         names = [part for part in finding["loc"] if part not in ("body", "query", "path")]
         place = ".".join(quote(part).strip("'") for part in names)
         given = finding.get("input")
         odd = isinstance(given, float) and not math.isfinite(given)
-        shown = "" if given is None or isinstance(given, dict | list) or odd else f" (given: {quote(given)})"
-        parts.append(f"{place or 'body'}: {finding['msg']}{shown}")
+        value = "" if given is None or isinstance(given, dict | list) or odd else f" (given: {quote(given)})"
+        parts.append(f"{place or 'body'}: {finding['msg']}{value}")
     return ("; ".join(parts[:5]) + ".",)

@@ -1,4 +1,4 @@
-"""The event log behind `GET /events`: written in the transaction of the change that it tells."""
+"""Event log behind `GET /events`. Each event is written in the transaction of the change that it reports."""
 
 from typing import Any
 
@@ -9,15 +9,15 @@ from server.db import clock
 from server.models import EventCounterRow, EventRow
 
 PENDING = "events"
-"""Where a session keeps the events that its commit will append."""
+"""Key under which a session collects the events that its commit will append."""
 
 
 def emit(session: Session, topic: str, kind: str, data: dict[str, Any]) -> None:
-    """Appends an event when the caller's transaction commits.
+    """Append an event when the caller's transaction commits.
 
-    topic  `job:ID` or `matrix:ID`; kind  `progress`, `measurement`, `trace` or `state`.
-    The row of the counter is locked last of all, so that no transaction that holds it waits for another row. It stays
-    locked until the commit, so that ids become visible in ascending order on Postgres too.
+    topic  `job:ID` or `matrix:ID`; kind  `progress`, `measurement`, `trace` or `state`
+    The counter row is locked last, so that no transaction that holds it waits for another row. It stays locked until
+    the commit, so that ids become visible in ascending order on Postgres too.
     """
     pending = session.info.setdefault(PENDING, [])
     if not pending:
@@ -26,7 +26,7 @@ def emit(session: Session, topic: str, kind: str, data: dict[str, Any]) -> None:
 
 
 def _append(session: Session) -> None:
-    """Writes the events of a session behind everything else that it writes."""
+    """Write the events of a session after all its other rows."""
     session.flush()
     pending = session.info.pop(PENDING)
     session.execute(update(EventCounterRow).values(value=EventCounterRow.value + len(pending)))
@@ -37,5 +37,7 @@ def _append(session: Session) -> None:
 
 
 def newest_id(session: Session) -> int:
-    """Id of the newest event, 0 before the first; what is read after it holds all that it and those before it tell."""
+    """Return the id of the newest event, 0 before the first. Rows read after it contain all changes up
+    to this event.
+    """
     return session.scalar(select(EventCounterRow.value)) or 0

@@ -1,4 +1,4 @@
-"""An example of every document, as OpenAPI shows it; the tests hold each against its type."""
+"""Examples of all API documents, shown in OpenAPI. The tests check each against its type."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ EXAMPLES: dict[Any, Any] = {
         "title": "Not Found",
         "status": 404,
         "code": "not_found",
-        "detail": "There is no job '5f0'.",
+        "detail": "Unknown job '5f0'.",
         "hint_code": "list_jobs",
         "hint": "GET /api/v1/jobs lists them.",
     },
@@ -61,8 +61,7 @@ EXAMPLES: dict[Any, Any] = {
                 "predicted_s": {"P100": 7.6e-5, "V100": 6.1e-5, "A100-40": 3.2e-5, "H100-SXM": 1.7e-5, "H200": 1.4e-5},
                 "equal": True,
                 "cold_place": 1,
-                "reason": "Stores 12.5 bytes a nonzero, no padding; reading it takes most of the time, which the "
-                "bandwidth of the memory sets.",
+                "reason": "Stores 12.5 bytes per nonzero without padding. Memory bandwidth limits it.",
             }
         ],
         "advice_gpu": "H200",
@@ -158,7 +157,7 @@ EXAMPLES: dict[Any, Any] = {
                 "before_s": 2.02e-5,
                 "after_s": 2.1e-5,
                 "ratio": 0.962,
-                "reason": "1.04 times as slow; intervals and rounds lie apart.",
+                "reason": "slowdown 1.04×; confidence intervals and rounds do not overlap.",
                 "changed": [{"name": "driver", "before": "580.1", "after": "590.2"}],
             }
         ],
@@ -197,7 +196,7 @@ EXAMPLES: dict[Any, Any] = {
     },
     documents.Study: {
         "name": "formats",
-        "question": "Which format and kernel multiplies the matrix fastest, and how near the floor?",
+        "question": "Which format and kernel is fastest, and how close is it to the roofline?",
         "params": {"type": "object", "properties": {"rounds": {"type": "integer", "default": 15}}},
     },
     documents.Generator: {
@@ -208,20 +207,20 @@ EXAMPLES: dict[Any, Any] = {
     documents.StorageFormat: {
         "name": "csr",
         "title": "Compressed sparse rows",
-        "summary": "Rows behind one another, with where each begins.",
+        "summary": "Nonzeros of all rows in sequence, with the start of each row.",
         "is_library": False,
         "kernels": [
             {
                 "name": "csr/vector",
                 "variant": "vector",
-                "summary": "A row to a group of lanes.",
+                "summary": "Each row is processed by a group of threads of a warp.",
                 "backends": ["cpu", "cuda"],
             }
         ],
     },
     documents.FigureEntry: {
         "name": "formats",
-        "title": "GFLOP/s by kernel beside the floors",
+        "title": "Throughput per kernel and roofline",
         "needs": "measurements",
         "parameters": ["job", "matrix", "device", "kernel", "cache", "baseline", "pair"],
         "href": "/api/v1/figures/formats",

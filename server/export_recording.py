@@ -1,4 +1,4 @@
-"""A recording of what a device of this service has measured, for services that do not have that device."""
+"""Export of the results of a device, so that services without that device can show them."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -15,32 +15,32 @@ from server.models import DeviceRow, JobRow, MatrixRow, MeasurementRow, TraceRow
 
 
 def of_device(session: Session, study_name: str, device_id: str) -> Recording:
-    """The newest measurement of each case of a study there; raises NotFoundError where there is none.
+    """Return the newest measurement of each case of a study on a device. Raises NotFoundError if there is none.
 
-    Of equal matrices the one that was measured last stands for all.
+    The matrix measured last represents all equal matrices.
     """
     name, device = study(study_name).name, session.get(DeviceRow, device_id)
     rows = list(_newest(session, name, device_id).values())
     if device is None or not rows:
-        raise NotFoundError(f"There are no results of {name} on {quote(device_id)}; GET /api/v1/devices lists devices.")
+        raise NotFoundError(f"No {name} results on {quote(device_id)}. GET /api/v1/devices lists all devices.")
     known = {
         row.id: row for row in session.scalars(select(MatrixRow).where(MatrixRow.id.in_({m.matrix_id for m in rows})))
     }
     last = {known[m.matrix_id].fingerprint: m.matrix_id for m in rows if m.matrix_id in known}
-    kept = [m for m in rows if m.matrix_id in last.values()]
+    newest = [m for m in rows if m.matrix_id in last.values()]
     return Recording(
         name,
-        datetime.fromtimestamp(max(m.created_at for m in kept), UTC).isoformat(timespec="seconds"),
+        datetime.fromtimestamp(max(m.created_at for m in newest), UTC).isoformat(timespec="seconds"),
         devices.device_info(device),
         profile_from_json(device.profile) if device.profile else None,
         tuple(_record(known[matrix_id]) for matrix_id in last.values()),
-        tuple(parse_measurement(m.record) for m in kept),
-        tuple(_traces(session, {(m.job_id, m.case_key): m for m in kept})),
+        tuple(parse_measurement(m.record) for m in newest),
+        tuple(_traces(session, {(m.job_id, m.case_key): m for m in newest})),
     )
 
 
 def _newest(session: Session, study_name: str, device_id: str) -> dict[str, MeasurementRow]:
-    """By case."""
+    """Return the newest measurement of each case."""
     query = (
         select(MeasurementRow)
         .join(JobRow, JobRow.id == MeasurementRow.job_id)
@@ -50,9 +50,9 @@ def _newest(session: Session, study_name: str, device_id: str) -> dict[str, Meas
     return {row.case_key: row for row in session.scalars(query)}
 
 
-def _traces(session: Session, kept: Mapping[tuple[str, str], MeasurementRow]) -> Iterator[Trace]:
-    rows = session.scalars(select(TraceRow).where(TraceRow.job_id.in_({job_id for job_id, _ in kept})))
-    return (trace_from_json(row.record) for row in rows if (row.job_id, row.case_key) in kept)
+def _traces(session: Session, newest: Mapping[tuple[str, str], MeasurementRow]) -> Iterator[Trace]:
+    rows = session.scalars(select(TraceRow).where(TraceRow.job_id.in_({job_id for job_id, _ in newest})))
+    return (trace_from_json(row.record) for row in rows if (row.job_id, row.case_key) in newest)
 
 
 def _record(row: MatrixRow) -> MatrixRecord:

@@ -1,4 +1,4 @@
-"""FormerAddresses: an address by the names of an earlier release is answered as that of this one."""
+"""FormerAddresses: translate addresses with names of an earlier release to the present names."""
 
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -9,20 +9,23 @@ from gpu_engine.former_names import PRESENT
 
 PERMANENT = 308
 API = "/api/"
+DEVICE_PAIR = "/devices/compare"
 STOP, ENOUGH = "/stop", "/enough"
 FIGURE, FORMER_FIGURE = "/figures/reduced_spmv-", "/figures/products-"
 
 
 class FormerAddresses:
-    """Middleware: redirects the pages of former addresses, and passes calls of the API on by their present names."""
+    """Middleware that redirects pages with former addresses, and passes API requests on with present names."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers the request, or redirects it."""
+        """Pass the request on with present names, or redirect it."""
         if scope["type"] == "http":
-            path, query = present_path(scope["path"]), present_query(scope["query_string"].decode("latin-1"))
+            path = present_path(scope["path"])
+            # `first` is a former parameter of a schedule, but a present one of the comparison of devices.
+            query = None if path == DEVICE_PAIR else present_query(scope["query_string"].decode("latin-1"))
             if path != scope["path"] or query is not None:
                 given = scope["query_string"].decode("latin-1") if query is None else query
                 if scope["method"] == "GET" and not path.startswith(API):
@@ -35,7 +38,7 @@ class FormerAddresses:
 
 
 def present_path(path: str) -> str:
-    """Return the path by present names: `/products` is `/reduced_spmv`, and a job is stopped by `/stop`."""
+    """Return the path with present names: `/products` becomes `/reduced_spmv`, and `/enough` of a job `/stop`."""
     if path.startswith(API):
         path = path.replace(FORMER_FIGURE, FIGURE)
         return path.removesuffix(ENOUGH) + STOP if path.startswith(f"{API}v1/jobs/") and path.endswith(ENOUGH) else path
@@ -45,7 +48,7 @@ def present_path(path: str) -> str:
 
 
 def present_query(query: str) -> str | None:
-    """Return the query by present names and values; None if it has no former one."""
+    """Return the query with present names and values, or None if it has no former ones."""
     pairs = parse_qsl(query, keep_blank_values=True)
     present = [_present(name, value) for name, value in pairs]
     return None if present == pairs else urlencode(present)

@@ -1,4 +1,4 @@
-"""Histories: the measurements of each case of a matrix over all jobs that took them."""
+"""Histories: the measurements of each case of a matrix over all jobs."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -7,14 +7,14 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.history.change_points import History, history
-from gpu_engine.findings.history.records import Taken
+from gpu_engine.findings.history.records import HistoryPoint
 from gpu_engine.records import TIMED
 from gpu_engine.studies.results import busy_cases
 from server.models import JobRow, MeasurementRow
 from server.results import parse
 
 NEWEST = 500
-"""Most measurements of a case on a device; older ones are left out."""
+"""Maximum number of measurements of a case on a device; older ones are omitted."""
 
 
 def read(
@@ -24,10 +24,10 @@ def read(
     caches: Sequence[str],
     device: str | None = None,
     job_ids: Sequence[str] | None = None,
-) -> list[Taken]:
-    """The newest measurements with a time of each case of a matrix in these cache states, the oldest first.
+) -> list[HistoryPoint]:
+    """Return the newest timed measurements of each case of a matrix in these cache states, the oldest first.
 
-    device, job_ids  of these alone; None: of all
+    device, job_ids  restrict the measurements; None: all
     """
     case = MeasurementRow.device, MeasurementRow.case_key
     newest_first = MeasurementRow.created_at.desc(), MeasurementRow.id.desc()
@@ -50,22 +50,29 @@ def read(
         .where(inner.c.number <= NEWEST)
         .order_by(MeasurementRow.created_at, MeasurementRow.id)
     )
-    return [Taken(job_id, at, parse(text)) for job_id, at, text in rows]
+    return [HistoryPoint(job_id, at, parse(text)) for job_id, at, text in rows]
 
 
-def histories(taken: Iterable[Taken], kernels: Collection[str] = ()) -> list[History]:
-    """The history of every case of one place; kernels: of these alone, where there are any."""
-    cases: dict[str, list[Taken]] = {}
-    for each in taken:
+def histories(points: Iterable[HistoryPoint], kernels: Collection[str] = ()) -> list[History]:
+    """Return the history of every case on one device, in one cache state. `kernels`: only these, if given."""
+    cases: dict[str, list[HistoryPoint]] = {}
+    for each in points:
         if not kernels or each.measurement.kernel in kernels:
             cases.setdefault(each.measurement.case, []).append(each)
-    return [history(own) for own in cases.values()]
+    return [history(case_points) for case_points in cases.values()]
 
 
-def busy(taken: Iterable[Taken]) -> list[Taken]:
-    """Return those that do not count because the machine was busy; of that all kernels of a job tell."""
-    jobs: dict[str, list[Taken]] = {}
-    for each in taken:
+def busy(points: Iterable[HistoryPoint]) -> list[HistoryPoint]:
+    """Return the measurements that do not count because their timings are noisy. All kernels of a job are judged
+    together.
+    """
+    jobs: dict[str, list[HistoryPoint]] = {}
+    for each in points:
         jobs.setdefault(each.job_id, []).append(each)
-    doubtful = {job_id: busy_cases(StudyData([each.measurement for each in own])) for job_id, own in jobs.items()}
-    return [e for own in jobs.values() for e in own if (e.measurement.device, e.measurement.case) in doubtful[e.job_id]]
+    noisy = {job_id: busy_cases(StudyData([point.measurement for point in of_job])) for job_id, of_job in jobs.items()}
+    return [
+        point
+        for of_job in jobs.values()
+        for point in of_job
+        if (point.measurement.device, point.measurement.case) in noisy[point.job_id]
+    ]

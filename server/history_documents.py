@@ -1,4 +1,4 @@
-"""The documents of histories as types, and a history as one; see documents.py."""
+"""Types of the documents of histories, and conversion of a history to them; see documents.py."""
 
 from collections.abc import Collection
 from typing import Any, Literal
@@ -7,12 +7,12 @@ from typing import Any, Literal
 from typing_extensions import TypedDict
 
 from gpu_engine.findings.history.change_points import ChangePoint, History
-from gpu_engine.findings.history.records import Change, Taken
-from server.times import Time, time_of
+from gpu_engine.findings.history.records import Change, HistoryPoint
+from server.timestamps import Time, time_of
 
 
 class EnvironmentChange(TypedDict):
-    """What the environment of a measurement says otherwise than that of the one before; `–`: it says nothing."""
+    """Difference between the environment of a measurement and the one before. `–` stands for an unknown value."""
 
     name: str
     before: str
@@ -20,10 +20,10 @@ class EnvironmentChange(TypedDict):
 
 
 class HistoryMeasurement(TypedDict):
-    """A measurement of a case: its time in seconds, and what had changed underneath.
+    """Measurement of a case: its time in seconds, and the environment changes since the one before.
 
-    `ci_low_s`, `ci_high_s`: the 95 % interval, null of fewer than five rounds; `min_s`, `max_s`: the quickest and the
-    slowest round. `busy`: whether the machine was too busy for the time to count.
+    `ci_low_s`, `ci_high_s`: 95 % confidence interval, null with fewer than five rounds. `min_s`, `max_s`: the fastest
+    and the slowest round. `busy`: whether the timings are too noisy to count.
     """
 
     job_id: str
@@ -40,10 +40,10 @@ class HistoryMeasurement(TypedDict):
 
 
 class HistoryChangePoint(TypedDict):
-    """Where a time went to another level that holds; `inconclusive`: where it may have.
+    """Start of a segment with a new level. `inconclusive`: the level may have changed.
 
-    `before_s`, `after_s`: the two levels in seconds; `ratio`: before over after. `measured_at`, `job_id`: of the first
-    measurement on the new level. `changed`: what changed underneath there.
+    `before_s`, `after_s`: the two levels in seconds; `ratio`: before divided by after. `measured_at`, `job_id`: the
+    first measurement at the new level. `changed`: environment changes at this point.
     """
 
     job_id: str
@@ -57,10 +57,10 @@ class HistoryChangePoint(TypedDict):
 
 
 class CaseHistory(TypedDict):
-    """The measurements of a case on one device, the oldest first, and its change points.
+    """Measurements of a case on one device, the oldest first, and its change points.
 
-    `noise`: by what share its time scatters from job to job while nothing changes, a standard deviation. `searched`:
-    whether change points were looked for; the library for it has no release for the newest Python.
+    `noise`: relative standard deviation of the time from job to job within a segment. `searched`: whether change points
+    were searched; the required library has no release for the newest Python.
     """
 
     case: str
@@ -73,8 +73,11 @@ class CaseHistory(TypedDict):
 
 
 def document(history: History, busy: Collection[tuple[str, str]] = ()) -> dict[str, Any]:
-    """Return a history as CaseHistory; busy: (job id, case) of what does not count."""
-    changed = {each.taken.job_id: each.changes for each in history.underneath}
+    """Return a history as a CaseHistory.
+
+    busy  (job id, case) of measurements that do not count
+    """
+    changed = {each.first.job_id: each.changes for each in history.underneath}
     return {
         "case": history.case.key,
         "kernel": history.case.kernel,
@@ -83,9 +86,9 @@ def document(history: History, busy: Collection[tuple[str, str]] = ()) -> dict[s
         "searched": history.searched,
         "change_points": [_change_point(point) for point in history.points],
         "measurements": [
-            _measurement(taken, period.level_s, taken.key in busy, changed.get(taken.job_id, ()))
+            _measurement(point, period.level_s, point.key in busy, changed.get(point.job_id, ()))
             for period in history.periods
-            for taken in period.taken
+            for point in period.timeline
         ],
     }
 
@@ -103,11 +106,11 @@ def _change_point(point: ChangePoint) -> dict[str, Any]:
     }
 
 
-def _measurement(taken: Taken, level_s: float, is_busy: bool, changed: tuple[Change, ...]) -> dict[str, Any]:
-    m = taken.measurement
+def _measurement(point: HistoryPoint, level_s: float, is_busy: bool, changed: tuple[Change, ...]) -> dict[str, Any]:
+    m = point.measurement
     return {
-        "job_id": taken.job_id,
-        "measured_at": time_of(taken.measured_at),
+        "job_id": point.job_id,
+        "measured_at": time_of(point.measured_at),
         "median_s": m.median_s,
         "ci_low_s": m.ci_low_s,
         "ci_high_s": m.ci_high_s,

@@ -1,6 +1,6 @@
-"""Imports recordings: at every start the files that came with the product and the database are made to agree.
+"""Import of reference results. Every start synchronizes the database with the files of the release.
 
-What somebody has imported lies in the database alone, and stays.
+Results that a caller imported exist only in the database, and stay.
 """
 
 import hashlib
@@ -32,22 +32,23 @@ from server.models import UNREAD, MatrixRow, MatrixState, RecordedResultsRow, Re
 
 log = logging.getLogger(__name__)
 UNFIT = re.compile(r"[^a-z0-9]+")
-"""What the name of a device has none of."""
+"""Characters that the name of a device cannot contain."""
 
 IMPORTS_MAX = 100
-"""Most recordings that are imported at a time."""
+"""Maximum number of imported sets of reference results."""
 _running = threading.Event()
 
 
 def is_running() -> bool:
-    """Whether this process is importing recordings now."""
+    """Return whether this process is importing recordings now."""
     return _running.is_set()
 
 
 def run(database: Database, folder: Path = recordings.RECORDED) -> None:
-    """Imports every recording whose file has changed, each in one transaction, and forgets those whose file is gone.
+    """Import every file of the release that has changed, each in one transaction, and delete the results of removed
+    files.
 
-    A file that cannot be read is logged and skipped; what an earlier one of its name brought stays.
+    A file that cannot be read is logged and skipped; results of its earlier version stay.
     """
     files = {f"{path.parent.name}/{path.name.removesuffix(ENDING)}": path for path in folder.glob(f"*/*{ENDING}")}
     _running.set()
@@ -62,43 +63,44 @@ def run(database: Database, folder: Path = recordings.RECORDED) -> None:
                 _forget(session, gone)
                 _sweep(session, _lock_matrices(session))
     except AWAY as error:
-        log.warning("Not all recordings are imported, the database does not answer; the next start goes on: %s", error)
+        log.warning("reference results not imported completely, the next start continues: %s", error)
     finally:
         _running.clear()
 
 
 def _update(database: Database, recording_id: str, path: Path, known: str) -> None:
-    """Imports one file unless it is the one that is known already."""
+    """Import one file unless its results are up to date."""
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         if digest == known:
             return
         recording = recordings.read(path)
-        # Made before the transaction, which on SQLite keeps every other writer waiting.
+        # Computed before the transaction, which on SQLite blocks every other writer.
         row, results = _row(recording_id, digest, recording), _results(recording_id, recording)
         with database.write() as session:
             keep(session, row, results, recording.matrices)
     except (SparsightError, OSError) as error:
-        log.warning("The recording %s is not imported: %s", recording_id, error)
+        log.warning("cannot import the reference results %s: %s", recording_id, error)
     except IntegrityError:
-        # Another server of this database imports it at the same moment.
-        log.info("The recording %s has been imported by another server.", recording_id)
+        # Another server with this database imports it at the same time.
+        log.info("another server has imported the reference results %s", recording_id)
 
 
 def take(database: Database, data: bytes, name: str) -> tuple[RecordingRow, bool]:
-    """Imports the bytes of a file as of the device of that name; the recording, and whether it is a new one.
+    """Import the bytes of a file for the device of that name. Return the row, and whether it is new.
 
-    data  of a recording, or JSON of Ginkgo's benchmark
-    name  of the device here, `node7`; empty: made of the name that the recording has of it
+    data  recording, or JSON of Ginkgo's benchmark
+    name  name of the device here, such as `node7`; empty: derived from the name in the file
 
-    Raises InputError and TooLargeError for a file that holds no recording, ParameterError for the name, ConflictError
-    where a recording of the release has that name.
+    Raises InputError and TooLargeError for an invalid file, ParameterError for the name, and ConflictError if results
+    of the release have that name.
     """
     recording = _recording(database, data, name)
     device = name or fitting(recording.device.name)
     if not DEVICE.fullmatch(device):
         raise ParameterError(
-            f"name is {quote(device)}; the name of a device has small letters, digits and dashes, at most {DEVICE_MAX}."
+            f"Invalid device name {quote(device)}. Use lowercase letters, digits, and dashes, at "
+            f"most {DEVICE_MAX} characters."
         )
     recording_id, digest = f"{device}/{recording.study}", _digest(data, recording)
     row, results = _row(recording_id, digest, recording), _results(recording_id, recording)
@@ -107,45 +109,49 @@ def take(database: Database, data: bytes, name: str) -> tuple[RecordingRow, bool
         with database.write() as session:
             known = session.get(RecordingRow, recording_id)
             if known is not None and not known.imported:
-                raise ConflictError(f"{quote(recording_id)} came with this release. Give the device another name.")
+                raise ConflictError(f"{quote(recording_id)} is part of this release. Choose another device name.")
             if known is not None and known.sha256 == digest:
                 return known, False
             if known is None and _imports(session) >= IMPORTS_MAX:
-                raise ParameterError(f"{IMPORTS_MAX} recordings are imported, as many as are kept; delete one first.")
+                raise ParameterError(f"Limit of {IMPORTS_MAX} imported reference results reached. Delete one first.")
             keep(session, row, results, recording.matrices)
             return row, known is None
     except IntegrityError:
-        raise ConflictError("Somebody else imports the same at this moment. Try again.") from None
+        raise ConflictError("Another import of the same results is running. Try again.") from None
 
 
 def _recording(database: Database, data: bytes, name: str) -> Recording:
-    """What the bytes of a file hold; matrices that it only names are those known by the same name and sizes."""
+    """Return the content of a file. Matrices that it only names are replaced by known ones of the same
+    name and size.
+    """
     document = recordings.document(data, "The file")
     if not ginkgo.is_benchmark(document):
         return recordings.of(document, "The file")
-    found = ginkgo.recording(document, "The file", name)
+    recording = ginkgo.recording(document, "The file", name)
     with database.read() as session:
-        return replace(found, matrices=named_matrices.identified(session, found.matrices))
+        return replace(recording, matrices=named_matrices.identified(session, recording.matrices))
 
 
 def _digest(data: bytes, recording: Recording) -> str:
-    """Of the bytes and of the matrices they are of: those that a file only names may be known by the next time."""
+    """Return a hash of the bytes and of the matrices that the file only names, because these may be known at the next
+    start.
+    """
     return hashlib.sha256(b"".join((data, *(m.fingerprint.encode() for m in recording.matrices)))).hexdigest()
 
 
 def fitting(name: str) -> str:
-    """The name of a device in the letters that ids have: `nvidia-h200`."""
+    """Return the name of a device in characters that ids allow, such as `nvidia-h200`."""
     return UNFIT.sub("-", name.lower()).strip("-")[:DEVICE_MAX]
 
 
 def delete(database: Database, recording_id: str) -> None:
-    """Forgets a recording that was imported; raises NotFoundError, ConflictError for one of the release."""
+    """Delete imported reference results. Raises NotFoundError, and ConflictError for results of the release."""
     with database.write() as session:
         row = session.get(RecordingRow, recording_id)
         if row is None:
-            raise NotFoundError(f"There is no recording {quote(recording_id)}.")
+            raise NotFoundError(f"Unknown reference results {quote(recording_id)}.")
         if not row.imported:
-            raise ConflictError(f"{quote(recording_id)} came with this release, and comes again at the next start.")
+            raise ConflictError(f"{quote(recording_id)} is part of this release and cannot be deleted.")
         _forget(session, [recording_id])
         _sweep(session, _lock_matrices(session))
 
@@ -158,7 +164,7 @@ def _imports(session: Session) -> int:
 def keep(
     session: Session, row: RecordingRow, results: Sequence[RecordedResultsRow], matrices: Iterable[MatrixRecord]
 ) -> None:
-    """Keeps a recording in place of what there is of its id."""
+    """Store reference results, replacing those with the same id."""
     _forget(session, [row.id])
     session.add(row)
     session.flush()
@@ -171,7 +177,7 @@ def keep(
 
 
 def _forget(session: Session, ids: Collection[str]) -> None:
-    """Deletes recordings with their results; from now on no other transaction imports or forgets any."""
+    """Delete reference results. Until the transaction ends, no other one can import or delete any."""
     lock_table(session, RecordingRow)
     session.execute(sqlalchemy.delete(RecordingRow).where(RecordingRow.id.in_(ids)))
 
@@ -191,7 +197,7 @@ def _row(recording_id: str, digest: str, recording: Recording) -> RecordingRow:
 
 
 def _results(recording_id: str, recording: Recording) -> list[RecordedResultsRow]:
-    """What it says of each matrix, in its order."""
+    """Return the rows with the results of each matrix, in order."""
     rows = {
         matrix.id: RecordedResultsRow(
             recording_id=recording_id, fingerprint=matrix.fingerprint, measurements=[], traces=[]
@@ -211,7 +217,7 @@ def _matrix_id(matrix: MatrixRecord) -> str:
 
 
 def _lock_matrices(session: Session, brought: Collection[str] = ()) -> list[MatrixRow]:
-    """Return the recorded matrices that no recording has any more; they and those of these ids are locked."""
+    """Return the reference matrices without results. Lock them and the matrices of these ids."""
     session.flush()
     recorded, known = MatrixRow.state == MatrixState.RECORDED, select(RecordedResultsRow.fingerprint)
     concerned = recorded & (MatrixRow.fingerprint.not_in(known) | MatrixRow.id.in_(brought))
@@ -220,13 +226,15 @@ def _lock_matrices(session: Session, brought: Collection[str] = ()) -> list[Matr
 
 
 def _keep(session: Session, matrix_id: str, matrix: MatrixRecord, recording: RecordingRow) -> None:
-    """The row of a recorded matrix, which recordings of several devices share: what is imported leaves it as it is."""
+    """Return the row of a reference matrix. Results of several devices share it, so that an import does
+    not change it.
+    """
     row = session.get(MatrixRow, matrix_id)
     if row is not None and recording.imported:
         return
     row = row or MatrixRow(id=matrix_id, created_at=recording.created_at or time.time())
     row.name, row.state, row.fingerprint = clean_name(matrix.name), MatrixState.RECORDED, matrix.fingerprint
-    # Not the digest of the generator's call: that is for the matrix which the call makes here.
+    # Not the digest of the generator call, which identifies a matrix generated on this server.
     row.sha256 = hashlib.sha256(f"recorded {matrix.fingerprint}".encode()).hexdigest()
     row.n_rows, row.n_cols, row.nnz = matrix.n_rows, matrix.n_cols, matrix.nnz
     row.features, row.source = dict(matrix.features), dict(matrix.source)
@@ -236,7 +244,7 @@ def _keep(session: Session, matrix_id: str, matrix: MatrixRecord, recording: Rec
 
 
 def _sweep(session: Session, orphans: Iterable[MatrixRow]) -> None:
-    """Removes the recorded matrices that no recording has any more."""
+    """Delete the reference matrices without results."""
     for row in orphans:
         emit_state(session, row, "deleted")
         session.delete(row)

@@ -1,4 +1,4 @@
-"""Ingestor: takes matrices in, two at a time, each read in a process of its own; a row goes from ingesting to ready."""
+"""Ingestor: reads matrices, two at a time, each in its own process, and moves their rows from ingesting to ready."""
 
 import fcntl
 import json
@@ -23,7 +23,7 @@ from server import events, logs, sandbox
 from server.db import AWAY, Database, clock
 from server.disk import is_full
 from server.errors import problem_of
-from server.forks import Fork
+from server.fork_server import Fork
 from server.models import EventRow, MatrixRow, MatrixState
 from server.outage import Outage
 from server.settings import Settings
@@ -33,16 +33,18 @@ log = logging.getLogger(__name__)
 
 AT_A_TIME = 2
 RETRY_S = 1.0
-"""Pause before the end of an ingest is written again that the database did not take."""
+"""Seconds between attempts to write the end of an ingest to the database."""
 
 LOST_S = 3600.0
-"""A row that nobody here reads, and of which nothing was said for this long, is another server's no more."""
+"""Seconds without an event after which an ingesting row of another server counts as abandoned."""
 
-INTERRUPTED = "The service stopped while it read this matrix. Send it again."
+INTERRUPTED = "The service stopped while it read this matrix. Upload it again."
 
 
 class Ingestor:
-    """Runs the ingests of one server process; an upload waits as the file of its matrix's id in `uploads`."""
+    """Runs the ingests of one server process. Uploads wait in `uploads`, in files named by the ids of
+    their matrices.
+    """
 
     def __init__(self, settings: Settings, database: Database, store: Store) -> None:
         self.database = database
@@ -58,17 +60,17 @@ class Ingestor:
         self._presence: IO[bytes] | None = None
 
     def open(self) -> None:
-        """Makes ready; the first server of a home clears up what a crash of the one before has left."""
+        """Start. The first server of a data directory cleans up after a crash of the previous one."""
         self.uploads.mkdir(parents=True, exist_ok=True)
         self._presence = (self.settings.home / "ingest.lock").open("ab")
         with suppress(BlockingIOError):
             fcntl.flock(self._presence, fcntl.LOCK_EX | fcntl.LOCK_NB)
             recover(self.database, self.store, self.uploads)
-        # Shared from now on: no later server takes the ingests of this one for leftovers.
+        # From now on the lock is shared, so that later servers do not treat the ingests of this one as leftovers.
         fcntl.flock(self._presence, fcntl.LOCK_SH)
 
     def close(self) -> None:
-        """Ends every ingest; their rows become failed, at the next start where the database is away now."""
+        """End every ingest. Their rows become failed, at the next start if the database is unavailable now."""
         with self._lock:
             self._closing.set()
             processes = list(self._processes.values())
@@ -79,31 +81,33 @@ class Ingestor:
         if self._presence is not None:
             self._presence.close()
 
-    def own(self, matrix_id: str) -> None:
-        """Leaves the file that says after a crash whose this ingest was; what is read takes its place."""
+    def mark(self, matrix_id: str) -> None:
+        """Create the file that shows after a crash that this ingest was ours. The upload replaces it."""
         (self.uploads / matrix_id).touch()
 
-    def disown(self, matrix_id: str) -> None:
-        """Takes the file of `own` away, unless a row waits for it; where nobody can tell, the next start finds it."""
+    def unmark(self, matrix_id: str) -> None:
+        """Delete the file of `mark` unless a row waits for it. If the database is unavailable, the next
+        start does so.
+        """
         with suppress(*AWAY, PoolTimeoutError), self.database.read() as session:
             row = session.get(MatrixRow, matrix_id)
             if row is None or row.state != MatrixState.INGESTING:
                 (self.uploads / matrix_id).unlink(missing_ok=True)
 
     def read(self, matrix_id: str, options: ReadOptions | None = None) -> Future[None]:
-        """Starts to read the upload of this matrix, which is deleted in the end; the future raises what went wrong."""
+        """Start to read the upload of this matrix and delete it afterwards. The future raises the error."""
         return self._start(matrix_id, self._task(path=str(self.uploads / matrix_id), options=options or ReadOptions()))
 
     def preview(self, path: Path, options: ReadOptions) -> Future[dict[str, Any]]:
-        """Starts to read a file without keeping anything; the future gives its preview or raises what went wrong."""
+        """Start to read a file without storing it. The future gives the preview or raises the error."""
         return self._pool.submit(self._preview, self._task(path=str(path), options=options, preview=True))
 
     def generate(self, matrix_id: str, generator: str, params: dict[str, Any]) -> Future[None]:
-        """Starts to generate this matrix; the future raises what went wrong."""
+        """Start to generate this matrix. The future raises the error."""
         return self._start(matrix_id, self._task(generator=generator, params=params))
 
     def run(self, matrix_id: str, pool: ThreadPoolExecutor, work: Callable[[], None]) -> Future[None]:
-        """Starts what makes this matrix ready in a pool; it is running until the future is done."""
+        """Start in a pool what makes this matrix ready. The ingest runs until the future is done."""
         with self._lock:
             future = pool.submit(work)
             self._futures[matrix_id] = future
@@ -112,7 +116,7 @@ class Ingestor:
 
     @contextmanager
     def ending(self, matrix_id: str) -> Iterator[None]:
-        """A block of an ingest: what goes wrong in it ends the ingest, and is said of the matrix."""
+        """Run a block of an ingest. An error in it ends the ingest and is stored with the matrix."""
         try:
             yield
         except SparsightError as error:
@@ -124,27 +128,27 @@ class Ingestor:
             raise unavailable from error
 
     def is_wanted(self, matrix_id: str) -> bool:
-        """Whether an ingest that runs is to go on: the matrix was not deleted, the service does not end."""
+        """Return whether an ingest should continue: the matrix exists, and the service is not stopping."""
         with self._lock:
             return not self._closing.is_set() and matrix_id not in self._unwanted
 
     def running(self, matrix_id: str) -> Future[None] | None:
-        """The future of an ingest of this process that has not ended."""
+        """Return the future of an unfinished ingest of this process, if any."""
         with self._lock:
             return self._futures.get(matrix_id)
 
     @property
     def number(self) -> int:
-        """How many ingests of this process have not ended."""
+        """Return the number of unfinished ingests of this process."""
         with self._lock:
             return len(self._futures)
 
     def has_lost(self, session: Session, row: MatrixRow) -> bool:
-        """Whether no server reads this ingesting row any more."""
+        """Return whether no server reads this ingesting row any more."""
         return self.running(row.id) is None and bool(session.scalar(select(is_silent()).where(MatrixRow.id == row.id)))
 
     def stop(self, matrix_id: str) -> None:
-        """Ends the ingest of a matrix that nobody wants any more."""
+        """Cancel the ingest of a deleted matrix."""
         with self._lock:
             future, process = self._futures.get(matrix_id), self._processes.get(matrix_id)
         if process is not None:
@@ -177,16 +181,16 @@ class Ingestor:
         with self.ending(matrix_id):
             with self.store.stage() as folder:
                 self._produce(matrix_id, task, folder)
-                # An ingest whose row was lost may have left some.
+                # An ingest whose row was lost may have left arrays.
                 self.store.delete(matrix_id)
                 self.store.commit(matrix_id, folder)
             self._written(lambda: self._finish(matrix_id), though_full=False)
-        # Only now: what a row waits for that nobody could write is found by this file at the next start.
+        # Only now: with this file the next start finds a row whose end could not be written.
         (self.uploads / matrix_id).unlink(missing_ok=True)
 
     def _end(self, matrix_id: str, error: SparsightError) -> None:
         if isinstance(error, DiskFullError):
-            # What takes the room goes first: the row has to be written too. The file itself still says whose it was.
+            # First free the space that the row needs. The empty file still shows whose ingest it was.
             self.store.delete(matrix_id)
             with suppress(OSError):
                 os.truncate(self.uploads / matrix_id, 0)
@@ -194,11 +198,11 @@ class Ingestor:
         (self.uploads / matrix_id).unlink(missing_ok=True)
 
     def _written(self, write: Callable[[], None], though_full: bool = True) -> None:
-        """Writes; while the database does not take it, it is tried again, until the service stops.
+        """Call `write`, and repeat it while the database is unavailable, until the service stops.
 
-        though_full  also where its disk is full
+        though_full  also while its disk is full
         """
-        outage = Outage(log, "the database does not take the end of an ingest")
+        outage = Outage(log, "cannot write the end of an ingest to the database")
         while True:
             try:
                 write()
@@ -228,7 +232,7 @@ class Ingestor:
             if not self._closing.is_set():
                 sandbox.run(task, folder, started)
         except SparsightError:
-            # A process that `close` killed says nothing about the file.
+            # A process killed by `close` does not mean that the file is bad.
             if not self._closing.is_set():
                 raise
         finally:
@@ -238,7 +242,7 @@ class Ingestor:
             raise UnavailableError(INTERRUPTED)
 
     def _finish(self, matrix_id: str) -> None:
-        """The row becomes ready; a row that was deleted meanwhile takes its arrays with it."""
+        """Set the row to ready. If it was deleted meanwhile, delete its arrays."""
         meta = self.store.meta(matrix_id)
         with self.database.write() as session:
             row = _locked(session, matrix_id)
@@ -258,7 +262,7 @@ class Ingestor:
         self._drop_arrays(matrix_id, row)
 
     def _drop_arrays(self, matrix_id: str, row: MatrixRow | None) -> None:
-        # A write whose answer was lost has made it ready before.
+        # An earlier write, whose reply was lost, has already made it ready.
         if row is None or row.state != MatrixState.READY:
             self.store.delete(matrix_id)
 
@@ -268,40 +272,40 @@ def _locked(session: Session, matrix_id: str) -> MatrixRow | None:
 
 
 def _explain(error: Exception) -> UnavailableError:
-    """Return what a caller is told of an error that is not his."""
+    """Return the message for a caller about an internal error."""
     if is_full(error):
         log.error("the disk is full: %s", error)
         return DiskFullError()
-    log.error("the matrix cannot be stored", exc_info=error)
-    return UnavailableError("The matrix cannot be stored now; the log says why. Try again later.")
+    log.error("cannot store the matrix", exc_info=error)
+    return UnavailableError("The server cannot store the matrix. Its log has the details. Try again later.")
 
 
 def is_silent() -> ColumnElement[bool]:
-    """Whether nothing was said of an ingesting row for LOST_S: no server reads it.
+    """Return whether an ingesting row has had no event for LOST_S, so that no server reads it.
 
-    An event of later than now was written before the clock was put back.
+    An event from the future was written before the clock was set back.
     """
     topic = "matrix:" + MatrixRow.id
     return ~exists().where(EventRow.topic == topic, func.abs(clock() - EventRow.created_at) < LOST_S)
 
 
 def fail(session: Session, row: MatrixRow, error: SparsightError) -> None:
-    """The row becomes failed, with the problem document that a caller gets to see."""
+    """Set the row to failed, with the problem document for callers."""
     row.state, row.error = MatrixState.FAILED, problem_of(error)
     emit_state(session, row)
 
 
 def emit_state(session: Session, row: MatrixRow, state: str = "") -> None:
-    """Tells the state of a matrix to whoever follows it; a deleted one has the state `deleted`."""
+    """Emit an event with the state of a matrix; a deleted one has the state `deleted`."""
     events.emit(session, f"matrix:{row.id}", "state", {"id": row.id, "state": state or row.state})
 
 
 def recover(database: Database, store: Store, uploads: Path) -> None:
-    """Clears up after a server that ended at work: its rows become failed, its files go.
+    """Clean up after a server that ended at work: its rows become failed, and its files are deleted.
 
-    A SQLite database has one home. Those that share a Postgres clear up what has a file among their own uploads, and
-    what nothing was said of for long; what another home takes in now, and the staged folders of a store that it may
-    share, are not theirs to judge.
+    A SQLite database has one data directory. Servers that share a Postgres database clean up the rows with files among
+    their own uploads, and rows without events for a long time. They do not touch the ingests of other servers or the
+    staging folders of a shared store.
     """
     files = list(uploads.iterdir())
     lost = select(MatrixRow).where(MatrixRow.state == MatrixState.INGESTING)
@@ -314,7 +318,7 @@ def recover(database: Database, store: Store, uploads: Path) -> None:
             fail(session, row, UnavailableError(INTERRUPTED))
         ready = set(session.scalars(select(MatrixRow.id).where(MatrixRow.state == MatrixState.READY)))
     for orphan in store.sweep(ready) if alone else ():
-        log.warning("removed the arrays of %s, which no matrix has", orphan)
+        log.warning("removed the arrays of %s, which has no row", orphan)
     for row in rows:
         store.delete(row.id)
     for file in files:

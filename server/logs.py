@@ -1,4 +1,4 @@
-"""Logs: an entry is one line of JSON for programs, or words on a terminal; either says which job it is about."""
+"""Logs: one line of JSON per entry for programs, or text on a terminal. Both include the job."""
 
 import json
 import logging
@@ -13,14 +13,14 @@ from typing import Literal
 Form = Literal["auto", "json", "text"]
 
 MESSAGE_MAX = 4000
-"""Longest message of a line, and longest trace: both may quote what strangers sent."""
+"""Maximum length of a message and of a trace in characters; both may quote input of strangers."""
 
 _subject: ContextVar[dict[str, str | int] | None] = ContextVar("subject", default=None)
 
 
 @contextmanager
 def about(**fields: str | int) -> Iterator[None]:
-    """What this thread logs in the block has these fields, such as `job`, beside those of the blocks around it."""
+    """Add these fields, such as `job`, to all log entries of this thread within the block."""
     before = _subject.get()
     token = _subject.set({**(before or {}), **fields})
     try:
@@ -30,10 +30,12 @@ def about(**fields: str | int) -> Iterator[None]:
 
 
 class JsonFormatter(logging.Formatter):
-    """`{"time", "level", "logger", "message", …}` on one line; `trace` where there was an exception."""
+    """Formatter that writes `{"time", "level", "logger", "message", …}` on one line, with `trace` after
+    an exception.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Return the line."""
         entry: dict[str, str | int] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -49,10 +51,10 @@ class JsonFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """The same as words, the trace on lines of its own."""
+    """Formatter that writes text, with the trace on separate lines."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line, and those of the trace."""
+        """Return one line, and the lines of the trace."""
         when = datetime.fromtimestamp(record.created).isoformat(sep=" ", timespec="milliseconds")
         subject = "".join(f" {name}={value}" for name, value in (_subject.get() or {}).items())
         line = f"{when} {record.levelname.lower()} {record.name}{subject}: {_shortened(record.getMessage())}"
@@ -61,17 +63,17 @@ class TextFormatter(logging.Formatter):
 
 
 def configure(form: Form) -> None:
-    """Sends what this process logs to standard error; `auto` is text on a terminal and JSON elsewhere."""
+    """Send the log entries of this process to standard error. `auto` means text on a terminal and JSON elsewhere."""
     text = form == "text" or (form == "auto" and sys.stderr.isatty())
     handler = logging.StreamHandler()
     handler.setFormatter(TextFormatter() if text else JsonFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
-    # It tells of every connection that it looks at.
+    # It logs every connection that it checks.
     logging.getLogger("alembic").setLevel(logging.WARNING)
 
 
 def _trace(record: logging.LogRecord) -> str:
-    """The end of the trace: its last lines say what went wrong."""
+    """Return the end of the trace, because its last lines name the error."""
     lines = traceback.format_exception(*record.exc_info) if isinstance(record.exc_info, tuple) else []
     return "".join(lines).rstrip()[-MESSAGE_MAX:]
 
@@ -81,5 +83,5 @@ def _shortened(text: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """The text without what ends a line or moves a terminal."""
+    """Return the text without characters that end a line or control a terminal."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

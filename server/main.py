@@ -1,4 +1,4 @@
-"""create_app: wires database, store, routes and pages together; the one server module that may import web."""
+"""create_app: connects database, store, routes, and pages. It is the only server module that may import web."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -10,14 +10,14 @@ from starlette.concurrency import run_in_threadpool
 from gpu_engine import release
 from server.access import Access
 from server.audit import Audit
+from server.body_limit import BodyLimit
 from server.collection.fetcher import Fetcher
 from server.db import Database
 from server.errors import install_error_handlers
 from server.former_addresses import FormerAddresses
 from server.guard import Guard
+from server.head_requests import HeadAsGet
 from server.ingest import Ingestor
-from server.limits import BodyLimit
-from server.methods import HeadAsGet
 from server.metrics import Measured, Metrics
 from server.openapi import COMMON, describe, operation_id, problem_docs
 from server.roles import READ
@@ -46,7 +46,7 @@ ROUTERS = (matrices, sets, collection, jobs, history, events, devices, recording
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """The ASGI application; it never imports Ray or CuPy."""
+    """Return the ASGI application. It never imports Ray or CuPy."""
     settings.home.mkdir(parents=True, exist_ok=True)
     app = FastAPI(
         title="Sparsight",
@@ -73,9 +73,9 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(Audit, database=app.state.database)
     app.add_middleware(Guard, settings=settings, access=app.state.access, cookie=app.state.cookie)
     app.add_middleware(Measured, metrics=metrics)
-    # It leaves event streams as they are. Level 9 takes three times as long for a tenth less.
+    # It does not compress event streams. Level 9 takes three times as long and saves 10 %.
     app.add_middleware(GZipMiddleware, compresslevel=5)
-    # Outermost: the length of a compressed answer is that of its body.
+    # Outermost, so that Content-Length is that of the compressed body.
     app.add_middleware(FormerAddresses)
     app.add_middleware(HeadAsGet)
     for module in ROUTERS:
@@ -88,7 +88,7 @@ def create_app(settings: Settings) -> FastAPI:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    # Also where the start fails, or an end.
+    # Also if the start or a shutdown step fails.
     with closing(app.state.database):
         await run_in_threadpool(app.state.ingestor.open)
         yield

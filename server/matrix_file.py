@@ -1,4 +1,4 @@
-"""A matrix as one file: the .npz of `scipy.sparse.save_npz`, made as it is sent."""
+"""Matrix as one file in the .npz form of `scipy.sparse.save_npz`, created while it is sent."""
 
 import io
 import re
@@ -14,33 +14,35 @@ from server.store import Store
 
 BLOCK = 2**20
 MEMBERS = {"indptr": "indptr", "indices": "indices", "data": "values"}
-"""The arrays of the file, and what the store calls them."""
+"""Names of the arrays in the file and in the store."""
 
 
 def file_name(name: str) -> str:
-    """A name with nothing in it that a header or a file system minds."""
+    """Return a name without characters that are special in headers or file systems."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "matrix"
 
 
 def npz_blocks(store: Store, matrix_id: str) -> Iterator[bytes]:
-    """Return the bytes of the file, a block at a time.
+    """Return the file in blocks of bytes.
 
-    Raises NotFoundError where the store has no values. Its files are open from here on: a matrix that is deleted
-    meanwhile is sent to its end.
+    Raises NotFoundError if the store has no values. The files stay open, so that a matrix deleted meanwhile is still
+    sent completely.
     """
     meta = store.meta(matrix_id)
     with ExitStack() as stack:
         try:
             sources = {name: stack.enter_context(store.open(matrix_id, f"{MEMBERS[name]}.npy")) for name in MEMBERS}
         except FileNotFoundError:
-            raise NotFoundError(f"The values of matrix {quote(matrix_id)} were deleted just now.") from None
+            raise NotFoundError(
+                f"The values of matrix {quote(matrix_id)} have just been deleted. Upload or generate it again."
+            ) from None
         return _blocks(stack.pop_all(), meta, sources)
 
 
 def _blocks(stack: ExitStack, meta: dict[str, Any], sources: dict[str, Any]) -> Iterator[bytes]:
     small = {"format": np.array(b"csr"), "shape": np.array((meta["n_rows"], meta["n_cols"]))}
     sent = _Sink()
-    # Numbers hardly get smaller by what a zip can do, and SciPy maps nothing: stored as they are.
+    # Stored without compression: zip hardly shrinks numbers.
     with stack, zipfile.ZipFile(sent, "w") as file:
         for name, array in small.items():
             with file.open(f"{name}.npy", "w") as member:
@@ -49,12 +51,14 @@ def _blocks(stack: ExitStack, meta: dict[str, Any], sources: dict[str, Any]) -> 
             with file.open(f"{name}.npy", "w", force_zip64=True) as member:
                 while block := source.read(BLOCK):
                     member.write(block)
-                    yield sent.taken()
-    yield sent.taken()
+                    yield sent.take()
+    yield sent.take()
 
 
 class _Sink(io.RawIOBase):
-    """Takes what is written and gives it away; a zip file that cannot go back writes its lengths behind."""
+    """Buffer that hands out what was written. It is not seekable, so that the zip file writes lengths
+    after the data.
+    """
 
     def __init__(self) -> None:
         self._held = bytearray()
@@ -67,7 +71,7 @@ class _Sink(io.RawIOBase):
         self._held += block
         return block.nbytes
 
-    def taken(self) -> bytes:
+    def take(self) -> bytes:
         block = bytes(self._held)
         self._held.clear()
         return block

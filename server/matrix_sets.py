@@ -1,4 +1,4 @@
-"""Sets: matrices saved together under a short id, which is made of their ids and so is the same whoever saves them."""
+"""Saved selections of matrices. The short id is a hash of the matrix ids, so that equal selections have equal ids."""
 
 import hashlib
 import time
@@ -15,21 +15,21 @@ from server.catalogue import clean_name, find_matrices
 from server.db import Database
 from server.documents import MATRICES_MAX
 from server.models import MatrixRow, MatrixSetRow
-from server.times import time_of
+from server.timestamps import time_of
 
 ID_DIGITS = 12
 SETS_MAX = 1000
-"""Most sets that are kept."""
+"""Maximum number of saved sets."""
 
 
 def save(database: Database, matrix_ids: Sequence[str], name: str = "") -> tuple[MatrixSetRow, bool]:
-    """The set of these matrices, and whether it is new; one that there is takes the name, if any is given.
+    """Return the set of these matrices, and whether it is new. An existing set gets the name, if one is given.
 
-    Raises NotFoundError for a matrix that is not there, ParameterError for none and for too many of them or of sets.
+    Raises NotFoundError for an unknown matrix, and ParameterError for no matrices, too many matrices, or too many sets.
     """
     ids = sorted(set(matrix_ids))
     if not 1 <= len(ids) <= MATRICES_MAX:
-        raise ParameterError(f"A set has 1 to {MATRICES_MAX} matrices; {len(ids)} are given.")
+        raise ParameterError(f"A set has 1 to {MATRICES_MAX} matrices, not {len(ids)}.")
     digest = hashlib.sha256(dumps(ids).encode()).hexdigest()[:ID_DIGITS]
     try:
         with database.write() as session:
@@ -40,49 +40,49 @@ def save(database: Database, matrix_ids: Sequence[str], name: str = "") -> tuple
                 return known, False
             for matrix_id in ids:
                 if matrix_id not in there:
-                    raise NotFoundError(f"There is no matrix {quote(matrix_id)}.", hint="list_matrices")
+                    raise NotFoundError(f"Unknown matrix {quote(matrix_id)}.", hint="list_matrices")
             if (session.scalar(select(func.count(MatrixSetRow.id))) or 0) >= SETS_MAX:
-                raise ParameterError(f"There are {SETS_MAX} sets, as many as are kept; delete one first.")
+                raise ParameterError(f"Limit of {SETS_MAX} saved sets reached. Delete one first.")
             called = clean_name(name) or f"{len(ids)} matrices"
             row = MatrixSetRow(id=digest, name=called, matrix_ids=ids, created_at=time.time())
             session.add(row)
         return row, True
     except IntegrityError:
-        # Somebody else has saved it meanwhile.
+        # Another request has saved it meanwhile.
         with database.read() as session:
             return get_set(session, digest), False
 
 
 def get_set(session: Session, set_id: str, lock: bool = False) -> MatrixSetRow:
-    """Return the set, locked for a change if asked to; raises NotFoundError."""
+    """Return the set, with its row locked for a change if `lock` is set. Raises NotFoundError."""
     is_id = len(set_id) == ID_DIGITS and set_id.isalnum()
     row = session.get(MatrixSetRow, set_id, with_for_update=lock) if is_id else None
     if row is None:
-        raise NotFoundError(f"There is no set {quote(set_id)}; GET /api/v1/sets lists them.")
+        raise NotFoundError(f"Unknown set {quote(set_id)}. GET /api/v1/sets lists all sets.")
     return row
 
 
 def list_sets(session: Session) -> list[MatrixSetRow]:
-    """Every set, the newest first."""
+    """Return all sets, the newest first."""
     return list(session.scalars(select(MatrixSetRow).order_by(MatrixSetRow.created_at.desc(), MatrixSetRow.id)))
 
 
 def members(session: Session, row: MatrixSetRow) -> tuple[str, ...]:
-    """The matrices of a set that have not been deleted since; raises NotFoundError where none is left."""
+    """Return the existing matrices of a set. Raises NotFoundError if none is left."""
     there = set(session.scalars(select(MatrixRow.id).where(MatrixRow.id.in_(row.matrix_ids))))
     if not there:
-        raise NotFoundError(f"The matrices of the set {quote(row.name)} have been deleted.")
+        raise NotFoundError(f"All matrices of the set {quote(row.name)} have been deleted.")
     return tuple(matrix_id for matrix_id in row.matrix_ids if matrix_id in there)
 
 
 def delete_set(database: Database, set_id: str) -> None:
-    """Forgets a set; its matrices stay."""
+    """Delete a set but not its matrices."""
     with database.write() as session:
         session.delete(get_set(session, set_id, lock=True))
 
 
 def set_document(row: MatrixSetRow) -> dict[str, Any]:
-    """The set in its REST form."""
+    """Return the REST document of the set."""
     return {
         "id": row.id,
         "name": row.name,
@@ -93,5 +93,5 @@ def set_document(row: MatrixSetRow) -> dict[str, Any]:
 
 
 def set_path(set_id: str) -> str:
-    """Where the API serves the set."""
+    """Return the path of the set in the API."""
     return f"/api/v1/sets/{set_id}"

@@ -1,4 +1,4 @@
-"""Metrics: what one server has counted and what its database says, in the text format of Prometheus."""
+"""Metrics of a server and its database in the text format of Prometheus."""
 
 import shutil
 import time
@@ -25,11 +25,11 @@ from gpu_engine import release
 from gpu_engine.studies import STUDIES
 from server import devices
 from server.db import Database, clock
+from server.head_requests import METHODS
 from server.ingest import Ingestor
-from server.methods import METHODS
 from server.models import TERMINAL, CaseDeathRow, JobRow, JobState, MatrixRow, MatrixState, MeasurementRow
 
-# A second series for each of ours that says when it began.
+# The client library would add a second series with creation times to each of ours.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 API = "/api/v1"
@@ -39,70 +39,76 @@ BEGUN = (JobState.RUNNING, *TERMINAL)
 
 
 class CountedStreams(Protocol):
-    """The open event streams, as far as they are counted."""
+    """Number of open event streams, and its limit."""
 
     @property
     def number(self) -> int:
-        """How many are open."""
+        """Return the number of open streams."""
         ...
 
     @property
     def most(self) -> int:
-        """How many may be open."""
+        """Return the maximum number of open streams."""
         ...
 
 
 class Metrics:
-    """The counters of one server, and what it asks its database when somebody looks."""
+    """Counters of one server, and gauges read from its database at each scrape."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         self._requests = Counter(
-            "sparsight_requests", "Answered requests.", ("method", "route", "status"), registry=self._registry
+            "sparsight_requests", "Answered HTTP requests.", ("method", "route", "status"), registry=self._registry
         )
         self._request_s = Histogram(
             "sparsight_request_seconds",
-            "Time until an answer began.",
+            "Seconds until the response started.",
             ("route",),
             buckets=BUCKETS_S,
             registry=self._registry,
         )
         self._database_s = Histogram(
             "sparsight_database_seconds",
-            "Time of a transaction of this server, with the wait for a lock.",
+            "Seconds of a transaction of this server, including the wait for a lock.",
             ("kind",),
             buckets=BUCKETS_S,
             registry=self._registry,
         )
 
     def observe_transaction(self, kind: str, seconds: float) -> None:
-        """Counts a transaction; kind  `read` or `write`."""
+        """Count a transaction.
+
+        kind  `read` or `write`
+        """
         self._database_s.labels(kind).observe(seconds)
 
     def observe_request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Counts an answer; route  the pattern of its path."""
+        """Count a response.
+
+        route  pattern of its path
+        """
         self._requests.labels(method, route, status).inc()
         self._request_s.labels(route).observe(seconds)
 
     def watch(self, database: Database, ingestor: Ingestor, streams: CountedStreams) -> None:
-        """Asks these whenever somebody looks."""
+        """Register what the gauges are read from at each scrape."""
         self._registry.register(_State(database, ingestor, streams))
 
     def render(self) -> bytes:
-        """All of it."""
+        """Return all metrics as text."""
         return generate_latest(self._registry)
 
 
 class Measured:
-    """Middleware: counts every answer, and how long it took to begin."""
+    """Middleware that counts every response and the time until it begins."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app = app
         self.metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes the request on."""
+        """Pass the request on."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -110,7 +116,7 @@ class Measured:
 
         async def counting(message: Message) -> None:
             if message["type"] == "http.response.start":
-                # Words that callers choose would each be a series of their own.
+                # Methods chosen by callers would each create a series.
                 method = scope["method"] if scope["method"] in METHODS else "other"
                 self.metrics.observe_request(method, _route(scope), message["status"], time.perf_counter() - began)
             await send(message)
@@ -119,14 +125,16 @@ class Measured:
 
 
 def _route(scope: Scope) -> str:
-    """The pattern of the path of a request, `none` where no route answers it."""
+    """Return the path pattern of a request, or `none` if no route matches."""
     path = getattr(scope.get("route"), "path", "none")
-    # The routers of the API know their own part of the path.
+    # Routers of the API only know their part of the path.
     return API + path if scope["path"].startswith(f"{API}/") and path.startswith("/") else path
 
 
 class _State(Collector):
-    """What is asked when somebody looks; `sparsight_database_up` is 0, and its rows are missing, where it is away."""
+    """Collector that reads gauges at each scrape. If the database is unavailable, `sparsight_database_up` is 0 and its
+    rows are missing.
+    """
 
     def __init__(self, database: Database, ingestor: Ingestor, streams: CountedStreams) -> None:
         self._database = database
@@ -134,23 +142,28 @@ class _State(Collector):
         self._streams = streams
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing: the registry would look to learn the names."""
+        """Return nothing, because the registry would otherwise collect to learn the names."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Everything, in gauges: it is counted anew each time, and what was deleted is gone from it."""
-        yield _labelled("info", "The release of this server.", {(release(),): 1}, "version")
+        """Yield all gauges, computed anew so that deleted rows disappear."""
+        yield _labelled("info", "Release of this server.", {(release(),): 1}, "version")
         yield _plain("event_streams", "Open event streams of this server.", self._streams.number)
-        yield _plain("event_streams_max", "As many event streams as there can be.", self._streams.most)
-        yield _plain("ingests", "Matrices that this server reads, or has waiting to be read.", self._ingestor.number)
-        yield _labelled("disk_free_bytes", "Free space where a folder lies.", self._free(), "folder")
+        yield _plain("event_streams_max", "Maximum number of event streams of this server.", self._streams.most)
+        yield _plain(
+            "ingests", "Matrices that this server is reading or has queued for reading.", self._ingestor.number
+        )
+        yield _labelled("disk_free_bytes", "Free bytes on the disk of a folder.", self._free(), "folder")
         try:
             with self._database.read() as session:
-                found = [*_rows(session), _plain("database_bytes", "Size of the database.", self._database.bytes())]
+                gauges = [
+                    *_rows(session),
+                    _plain("database_bytes", "Size of the database in bytes.", self._database.bytes()),
+                ]
         except (SQLAlchemyError, OSError):
-            found = []
-        yield _plain("database_up", "1 while the database answers.", int(bool(found)))
-        yield from found
+            gauges = []
+        yield _plain("database_up", "1 if the database is available, else 0.", int(bool(gauges)))
+        yield from gauges
 
     def _free(self) -> dict[tuple[str, ...], float]:
         folders = {"home": self._ingestor.settings.home}
@@ -163,29 +176,29 @@ def _rows(session: Session) -> Iterator[Metric]:
     matrices = dict.fromkeys(MatrixState, 0) | _counts(session, MatrixRow.state)
     yield _labelled("matrices", "Matrices by state.", {(state,): n for state, n in matrices.items()}, "state")
     measurements = session.scalar(select(func.count()).select_from(MeasurementRow)) or 0
-    yield _plain("measurements", "Measurements that are stored.", measurements)
+    yield _plain("measurements", "Stored measurements.", measurements)
     yield from _jobs(session)
     yield from _devices(session)
 
 
 def _jobs(session: Session) -> Iterator[Metric]:
     by_state = {(str(state), study.name): 0 for state in JobState for study in STUDIES}
-    found = select(JobRow.state, JobRow.study, func.count()).group_by(JobRow.state, JobRow.study)
-    for state, study, number in session.execute(found):
+    query = select(JobRow.state, JobRow.study, func.count()).group_by(JobRow.state, JobRow.study)
+    for state, study, number in session.execute(query):
         by_state[state, study] = number
     yield _labelled("jobs", "Jobs by state and study.", by_state, "state", "study")
     deaths, losses = func.sum(CaseDeathRow.deaths), func.sum(CaseDeathRow.losses)
     of_cases = select(JobRow.study, deaths, losses).join(CaseDeathRow, CaseDeathRow.job_id == JobRow.id)
     rows = session.execute(of_cases.group_by(JobRow.study)).all()
     none = {(study.name,): 0.0 for study in STUDIES}
-    yield _labelled("case_deaths", "Deaths of processes in cases.", none | {(row[0],): row[1] for row in rows}, "study")
-    yield _labelled("case_losses", "Ends of dispatchers in cases.", none | {(row[0],): row[2] for row in rows}, "study")
+    yield _labelled("case_deaths", "Process crashes per case.", none | {(row[0],): row[1] for row in rows}, "study")
+    yield _labelled("case_losses", "Dispatcher crashes per case.", none | {(row[0],): row[2] for row in rows}, "study")
     spent = func.sum(_positive(func.coalesce(JobRow.finished_at, clock()) - JobRow.started_at))
     begun = and_(JobRow.state.in_(BEGUN), JobRow.started_at.is_not(None))
     seconds = select(JobRow.device, JobRow.study, spent).where(begun).group_by(JobRow.device, JobRow.study)
     yield _labelled(
         "device_seconds",
-        "Time that devices gave to the last attempts of the stored jobs.",
+        "Device seconds of the last attempts of all stored jobs.",
         {(device, study): float(total) for device, study, total in session.execute(seconds)},
         "device",
         "study",
@@ -197,20 +210,20 @@ def _devices(session: Session) -> Iterator[Metric]:
     ids = [row.id for row in rows]
     alive = devices.alive(session, rows)
     offered = {(device,): int(device in alive) for device in ids}
-    yield _labelled("device_alive", "1 while a worker offers the device.", offered, "device")
+    yield _labelled("device_alive", "1 if a worker offers the device, else 0.", offered, "device")
     queued, running = JobRow.state == JobState.QUEUED, JobRow.state == JobState.RUNNING
     waits = _positive(clock() - func.min(case((queued, JobRow.created_at))))
     left = func.sum(JobRow.estimate_s * (1.0 - JobRow.progress / func.nullif(JobRow.cases_total, 0)))
     columns: dict[str, tuple[str, ColumnElement[float]]] = {
-        "device_busy": ("Jobs that run on the device.", _number(running)),
+        "device_busy": ("Jobs running on the device.", _number(running)),
         "queue_jobs": ("Jobs queued for the device.", _number(queued)),
-        "queue_oldest_seconds": ("How long the oldest of them has waited.", waits),
-        "queue_estimate_seconds": ("Estimated time of what is running and queued.", func.coalesce(left, 0.0)),
+        "queue_oldest_seconds": ("Seconds that the oldest queued job has waited.", waits),
+        "queue_estimate_seconds": ("Estimated seconds of all running and queued jobs.", func.coalesce(left, 0.0)),
     }
     query = select(JobRow.device, *(column for _, column in columns.values())).where(queued | running)
-    found = {row[0]: row[1:] for row in session.execute(query.group_by(JobRow.device))}
+    numbers = {row[0]: row[1:] for row in session.execute(query.group_by(JobRow.device))}
     for place, (name, (text, _)) in enumerate(columns.items()):
-        values = {(device,): float(found[device][place]) if device in found else 0.0 for device in {*ids, *found}}
+        values = {(device,): float(numbers[device][place]) if device in numbers else 0.0 for device in {*ids, *numbers}}
         yield _labelled(name, text, values, "device")
 
 
@@ -219,7 +232,7 @@ def _number(condition: ColumnElement[bool]) -> ColumnElement[float]:
 
 
 def _positive(seconds: ColumnElement[float]) -> ColumnElement[float]:
-    """Return these seconds, 0.0 where there are none or the clock was put back meanwhile."""
+    """Return these seconds, or 0.0 if there are none or the clock was set back meanwhile."""
     return case((seconds > 0.0, seconds), else_=0.0)
 
 

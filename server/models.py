@@ -1,4 +1,6 @@
-"""Tables. They hold columns; records (gpu_engine/records.py) hold meaning. Times are seconds since 1970, UTC."""
+"""Tables of the database. Columns hold values; records (gpu_engine/records.py) define their meaning. Times are seconds
+since 1970, UTC.
+"""
 
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -48,10 +50,10 @@ class JobState(StrEnum):
 
 
 UNREAD = "unread:"
-"""How the fingerprint begins of a recorded matrix that nobody has read: its name and sizes stand for its values."""
+"""Prefix of the fingerprint of a metadata-only matrix, whose name and size stand for its values."""
 
 TERMINAL = (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED)
-"""States that nothing leaves."""
+"""Final states of a job."""
 
 
 LOCK_ORDER = (
@@ -70,22 +72,22 @@ LOCK_ORDER = (
     "event_counter",
     "events",
 )
-"""The order in which a transaction locks rows: by table as here, those of one table by their key.
+"""Order in which a transaction locks rows: by table in this order, and within a table by key.
 
-Two transactions that keep to it never wait for each other in a circle. Events keep to it by themselves (events.py).
-Rows of `audit` are added alone, and nobody waits for them.
+Transactions that follow it never deadlock. Events follow it automatically (events.py). Rows of `audit` are added in
+separate transactions, and nothing waits for them.
 """
 
 
 class Base(DeclarativeBase):
-    """The declarative base; every constraint has a name, so that migrations can alter it on SQLite."""
+    """Declarative base. Every constraint has a name, so that migrations can change it on SQLite."""
 
     metadata = MetaData(naming_convention=NAMING)
     type_annotation_map: ClassVar[dict[Any, Any]] = {dict[str, Any]: JSON, list[Any]: JSON}
 
 
 class MatrixRow(Base):
-    """A matrix; its arrays lie in the store under `id`."""
+    """Matrix; the store contains its arrays under `id`."""
 
     __tablename__ = "matrices"
 
@@ -109,7 +111,7 @@ class MatrixRow(Base):
 
 
 class MatrixSetRow(Base):
-    """Matrices saved together; a set outlives them."""
+    """Saved set of matrices, which outlives them."""
 
     __tablename__ = "matrix_sets"
 
@@ -121,7 +123,7 @@ class MatrixSetRow(Base):
 
 
 class JobRow(Base):
-    """A queued study. `attempt` counts processes and fences every write of a worker."""
+    """Queued study. `attempt` counts processes and fences every write of a worker."""
 
     __tablename__ = "jobs"
     # Of a state the newest are shown, and the oldest is claimed.
@@ -167,7 +169,7 @@ class JobRow(Base):
 
 
 class CaseDeathRow(Base):
-    """How often a process died of a case, and how often the dispatcher did; runner.py says when the case has failed."""
+    """Number of process crashes and dispatcher crashes of a case. runner.py decides when the case has failed."""
 
     __tablename__ = "case_deaths"
     __table_args__ = (UniqueConstraint("job_id", "case_key"),)
@@ -180,7 +182,7 @@ class CaseDeathRow(Base):
 
 
 class MeasurementRow(Base):
-    """A committed Measurement; unique by (job, case)."""
+    """Committed Measurement, unique by (job, case)."""
 
     __tablename__ = "measurements"
     __table_args__ = (
@@ -203,7 +205,7 @@ class MeasurementRow(Base):
 
 
 class TraceRow(Base):
-    """A committed Trace; unique by (job, case), in the same transaction as its Measurement."""
+    """Committed Trace, unique by (job, case), in the same transaction as its Measurement."""
 
     __tablename__ = "traces"
     __table_args__ = (UniqueConstraint("job_id", "case_key"),)
@@ -215,7 +217,7 @@ class TraceRow(Base):
 
 
 class DeviceRow(Base):
-    """A device that a dispatcher offers, and its measured bandwidth."""
+    """Device that a dispatcher offers, and its measured bandwidth."""
 
     __tablename__ = "devices"
 
@@ -231,7 +233,7 @@ class DeviceRow(Base):
 
 
 class EngineFaultRow(Base):
-    """A worker that cannot run jobs, because its engine does not start; the row goes when it does."""
+    """Worker that cannot run jobs because its engine does not start; the row is deleted when it does."""
 
     __tablename__ = "engine_faults"
 
@@ -251,7 +253,7 @@ class EngineFaultRow(Base):
 
 
 class RecordingRow(Base):
-    """An imported recording: what a study found on a device that is not here."""
+    """Reference results of a study on a device that is not available here."""
 
     __tablename__ = "recordings"
 
@@ -272,7 +274,7 @@ class RecordingRow(Base):
 
 
 class RecordedResultsRow(Base):
-    """What a recording says of one matrix; whoever has the matrix finds it by the fingerprint."""
+    """Reference results of one matrix. Equal matrices find them by the fingerprint."""
 
     __tablename__ = "recorded_results"
     __table_args__ = (UniqueConstraint("recording_id", "fingerprint"),)
@@ -286,7 +288,7 @@ class RecordedResultsRow(Base):
 
 
 class EventRow(Base):
-    """One line of the event stream; ids come from the counter, so they commit in ascending order."""
+    """Line of the event stream. Ids come from the counter, so that they commit in ascending order."""
 
     __tablename__ = "events"
 
@@ -300,7 +302,7 @@ class EventRow(Base):
 
 
 class EventCounterRow(Base):
-    """The one row whose value is the id of the last event."""
+    """Only row of the event counter, with the id of the last event."""
 
     __tablename__ = "event_counter"
 
@@ -309,7 +311,7 @@ class EventCounterRow(Base):
 
 
 class TokenRow(Base):
-    """A token: its hash, what it opens, until when, and its quotas; rows stay when tokens end."""
+    """Token: its hash, role, expiry, and quotas. Rows of revoked tokens stay."""
 
     __tablename__ = "tokens"
 
@@ -333,7 +335,7 @@ class TokenRow(Base):
 
 
 class SessionRow(Base):
-    """A browser that has signed in; it may do what its token may."""
+    """Signed-in browser, with the permissions of its token."""
 
     __tablename__ = "sessions"
 
@@ -345,7 +347,7 @@ class SessionRow(Base):
 
 
 class AuditRow(Base):
-    """A line of the audit log."""
+    """Row of the audit log."""
 
     __tablename__ = "audit"
 

@@ -1,4 +1,4 @@
-"""Matrices that a file names and sizes without their values: which of the known ones they are."""
+"""Identification of metadata-only matrices, of which a file only gives name and size, with known matrices."""
 
 import hashlib
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from gpu_engine.recordings.files import MatrixRecord, kind_of
-from server.intake import ENDINGS
+from server.matrix_lifecycle import ENDINGS
 from server.models import UNREAD, MatrixRow, MatrixState
 
 READ = MatrixRow.state.in_((MatrixState.READY, MatrixState.RECORDED)), MatrixRow.fingerprint.not_like(f"{UNREAD}%")
@@ -18,27 +18,27 @@ Sizes = tuple[int, int, int]
 
 
 def identified(session: Session, matrices: Sequence[MatrixRecord]) -> tuple[MatrixRecord, ...]:
-    """The matrices with the fingerprints and features of known ones of their name and sizes, oldest ones first.
+    """Return the matrices with fingerprint and features of the oldest known matrix of the same name and size.
 
-    Where there is none, name and sizes stand for the fingerprint.
+    Without such a matrix, name and size stand for the fingerprint.
     """
     known: dict[tuple[str, Sizes], list[MatrixRow]] = {}
     for row in session.scalars(select(MatrixRow).where(*READ).order_by(MatrixRow.created_at, MatrixRow.id)):
         if name := _called(row.source)[1]:
             known.setdefault((name, _sizes(row)), []).append(row)
-    found: dict[str, MatrixRecord] = {}
+    by_fingerprint: dict[str, MatrixRecord] = {}
     for matrix in matrices:
         group, name = _called(matrix.source)
         fitting = (row for row in known.get((name, _sizes(matrix)), ()) if _may_be(group, row))
-        equal = next((row for row in fitting if row.fingerprint not in found), None)
-        own = replace(matrix, fingerprint=equal.fingerprint, features=equal.features) if equal else _unread(matrix)
-        found[own.fingerprint] = own
-    return tuple(found.values())
+        equal = next((row for row in fitting if row.fingerprint not in by_fingerprint), None)
+        resolved = replace(matrix, fingerprint=equal.fingerprint, features=equal.features) if equal else _unread(matrix)
+        by_fingerprint[resolved.fingerprint] = resolved
+    return tuple(by_fingerprint.values())
 
 
 def _unread(matrix: MatrixRecord) -> MatrixRecord:
-    said = hashlib.sha256(f"{matrix.id} {_sizes(matrix)}".encode()).hexdigest()
-    return replace(matrix, fingerprint=UNREAD + said[: 64 - len(UNREAD)])
+    digest = hashlib.sha256(f"{matrix.id} {_sizes(matrix)}".encode()).hexdigest()
+    return replace(matrix, fingerprint=UNREAD + digest[: 64 - len(UNREAD)])
 
 
 def _sizes(matrix: Any) -> Sizes:
@@ -46,13 +46,15 @@ def _sizes(matrix: Any) -> Sizes:
 
 
 def _may_be(group: str, row: MatrixRow) -> bool:
-    """Whether the groups are the same, as far as both have one."""
-    own = _called(row.source)[0]
-    return own == group or not (own and group)
+    """Return whether the groups are equal, or one of them is unknown."""
+    own_group = _called(row.source)[0]
+    return own_group == group or not (own_group and group)
 
 
 def _called(source: Any) -> tuple[str, str]:
-    """Group and name of a matrix of the collection; of a file its name. What is generated here only stands for one."""
+    """Return group and name of a matrix of the SuiteSparse collection, or the name of a file. A generated matrix is
+    only a synthetic stand-in.
+    """
     if kind_of(source) == "collection":
         group, _, name = str(source["name"]).partition("/")
         return group, name

@@ -1,6 +1,6 @@
-"""OpenAPI: what each call answers, with an example of every document and every problem.
+"""OpenAPI description: the responses of each request, with an example of every document and every problem.
 
-A route says `responses=response_docs(documents.Job, 404)`; `describe` gives the application its description.
+A route declares `responses=response_docs(documents.Job, 404)`. `describe` completes the description of the application.
 """
 
 from collections.abc import Mapping
@@ -23,68 +23,74 @@ from server.roles import every_route, role_of
 Responses = dict[int | str, dict[str, Any]]
 
 BYTES: Responses = {200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}}
-"""A file of any kind, by the type that generators of clients know."""
+"""Schema of any file, in the form that client generators recognize."""
 
 PROBLEM_TYPE = "application/problem+json"
 PROBLEM_SCHEMA = {"$ref": "#/components/schemas/Problem"}
 
 PROBLEMS: Mapping[int, tuple[str, str, str]] = {
-    400: ("unknown_host", "The host name is not one of the service's.", "This host name is not one of the service's."),
-    401: ("unauthorized", "A token is needed.", "This service asks for a token."),
+    400: ("unknown_host", "Unknown host name.", "Unknown host name."),
+    401: ("unauthorized", "Access token required.", "Access token required."),
     403: (
         "forbidden",
-        "The role of the token is too low, or a page of another site makes the call.",
-        "This call needs the role submit; the token 'ci' has the role read. …",
+        "The role of the token is too low, or the request is cross-site.",
+        "This request needs the role submit; the token 'ci' has the role read. …",
     ),
-    404: ("not_found", "There is no such resource.", "There is no job '5f0'."),
-    409: ("conflict", "The state of the resource forbids it.", "The job has succeeded; only a queued or running one …"),
-    413: ("too_large", "Over a limit of size or count.", "The upload is larger than the 2 GiB that are allowed."),
-    422: ("invalid_parameter", "What was sent is wrong.", "rounds is 3; it must be at least 9."),
+    404: ("not_found", "The resource does not exist.", "Unknown job '5f0'."),
+    409: (
+        "conflict",
+        "The state of the resource does not allow it.",
+        "The job is succeeded. Only a queued or running job can be cancelled.",
+    ),
+    413: ("too_large", "A size or a number exceeds its limit.", "The upload is larger than the limit of 2 GiB."),
+    422: ("invalid_parameter", "Invalid request.", "rounds is 3; it must be at least 9."),
     429: (
         "limit_reached",
-        "A quota or the rate of calls is used up; try again after `Retry-After` seconds.",
-        "The token's 100 uploads of today are used.",
+        "Temporarily unavailable. Try again after `Retry-After` seconds.",
+        "Daily upload limit reached (100). It resets at 00:00 UTC.",
     ),
     507: ("disk_full", "The disk of the server is full.", "The server's disk is full. Delete matrices …"),
     503: (
         "unavailable",
-        "Try again after `Retry-After` seconds.",
-        "The database does not answer now. Try again shortly.",
+        "Temporarily unavailable. Try again after `Retry-After` seconds.",
+        "The database is temporarily unavailable. Try again shortly.",
     ),
 }
-"""Status → code, meaning, detail of its example."""
+"""Status → code, meaning, and detail of its example."""
 
 SECURITY_SCHEMES: dict[str, dict[str, str]] = {
-    "bearer": {"type": "http", "scheme": "bearer", "description": "A token, where the server has one."},
-    "cookie": {"type": "apiKey", "in": "cookie", "description": "Of a browser that has signed in."},
+    "bearer": {"type": "http", "scheme": "bearer", "description": "Access token, if the server requires one."},
+    "cookie": {"type": "apiKey", "in": "cookie", "description": "Session of a signed-in browser."},
 }
-"""How a caller shows the token; a call asks for either of them where the server has one."""
+"""Ways to send a token. A request needs one of them if the server has a token."""
 
 JSON_BOUNDS = {"ge": "minimum", "le": "maximum", "minLength": "minItems", "maxLength": "maxItems"}
 
 TAGS = {
-    "matrices": "What is measured: upload, generate, list, delete.",
-    "jobs": "Queue a study, follow it, read its results.",
-    "events": "What happens, as it happens.",
-    "collection": "What can be fetched by name.",
-    "devices": "What is measured on.",
-    "studies": "The questions that a job can answer.",
+    "matrices": "Matrices: upload, generate, list, delete.",
+    "jobs": "Jobs: queue a study, follow its progress, read its results.",
+    "events": "Live updates (server-sent events).",
+    "collection": "SuiteSparse downloads by name.",
+    "devices": "Devices that run jobs.",
+    "studies": "Benchmark types and their parameters.",
     "formats": "Storage formats and their kernels.",
-    "figures": "The charts of the pages.",
-    "audit": "Who did what.",
-    "health": "For whoever runs the service.",
+    "figures": "Figures of the pages.",
+    "audit": "Audit log.",
+    "health": "Health and metrics for operators.",
 }
 
 
 def problem_docs(*statuses: int) -> Responses:
-    """The problem documents that a call may answer."""
+    """Return the problem documents that a request may answer."""
     return {status: _problem_doc(status) for status in statuses}
 
 
 def response_docs(
     model: Any, *statuses: int, success: int = 200, also: Mapping[int, str] | None = None, example: Any = None
 ) -> Responses:
-    """What a call answers: the document with its example, at further statuses too (status → meaning), and problems."""
+    """Return the responses of a request: the document with its example, further statuses with the same document (status
+    → meaning), and problems.
+    """
     content = {"application/json": {"example": example or EXAMPLES[model]}}
     docs: Responses = {success: {"model": model, "content": content}}
     for status, meaning in (also or {}).items():
@@ -93,20 +99,22 @@ def response_docs(
 
 
 def etag_response_docs(model: Any, *statuses: int, as_csv: bool = False, example: Any = None) -> Responses:
-    """`response_docs` of a call that has an ETag; as_csv: that answers `Accept: text/csv` too."""
+    """Return the `response_docs` of a request with an ETag. `as_csv`: it also answers `Accept: text/csv`."""
     docs = response_docs(model, *statuses, example=example) | {
-        304: {"description": "Unchanged: `If-None-Match` names the current ETag."}
+        304: {"description": "Unchanged: `If-None-Match` contains the current ETag."}
     }
-    docs[200]["headers"] = {"ETag": {"description": "Changes with the answer.", "schema": {"type": "string"}}}
+    docs[200]["headers"] = {
+        "ETag": {"description": "Changes with the content of the response.", "schema": {"type": "string"}}
+    }
     if as_csv:
         docs[200]["content"] = docs[200]["content"] | {"text/csv": {"schema": {"type": "string"}}}
     return docs
 
 
 def list_response_docs(item: Any, *statuses: int) -> Responses:
-    """What a list answers: JSON, or CSV for `Accept: text/csv`; `Link: rel=next` while more follows."""
+    """Return the responses of a list: JSON, or CSV for `Accept: text/csv`. `Link: rel=next` names the next page."""
     docs = etag_response_docs(_list_of(item), *statuses, as_csv=True, example={"items": [EXAMPLES[item]], "next": None})
-    link = {"description": '`<…>; rel="next"` while more follows.', "schema": {"type": "string"}}
+    link = {"description": '`<…>; rel="next"` if another page follows.', "schema": {"type": "string"}}
     docs[200]["headers"] = docs[200]["headers"] | {"Link": link}
     return docs
 
@@ -115,7 +123,9 @@ _schemas: dict[type[Any], dict[str, Any]] = {}
 
 
 def schema_of_params(params: type[Any]) -> dict[str, Any]:
-    """The JSON Schema of a dataclass of parameters (gpu_engine/parameters.py), made once: change nothing of it."""
+    """Return the JSON Schema of a dataclass of parameters (gpu_engine/parameters.py). It is cached and must not be
+    changed.
+    """
     if params not in _schemas:
         _schemas[params] = _schema_of_params(params)
     return _schemas[params]
@@ -125,14 +135,14 @@ def _schema_of_params(params: type[Any]) -> dict[str, Any]:
     schema: dict[str, Any] = TypeAdapter(params).json_schema()
     for entry in schema["properties"].values():
         if entry["type"] == "array":
-            # Pydantic has no name for bounds of a list whose numbers have bounds too.
+            # Pydantic does not convert bounds of a list whose numbers have bounds too.
             entry["items"] |= {JSON_BOUNDS[name]: entry.pop(name) for name in ("ge", "le") if name in entry}
             entry |= {JSON_BOUNDS[name]: entry.pop(name) for name in ("minLength", "maxLength") if name in entry}
     return schema
 
 
 def schema_of_record(record: type[Any]) -> dict[str, Any]:
-    """The JSON Schema of a record as `as_json` writes it: every field, samples only where they are asked for."""
+    """Return the JSON Schema of a record as `as_json` writes it: every field, and samples only on request."""
     schema: dict[str, Any] = TypeAdapter(record).json_schema(ref_template="#/components/schemas/{model}")
     schema.pop("$defs", None)
     schema["required"] = [name for name in schema["properties"] if name != "samples_s"]
@@ -142,12 +152,12 @@ def schema_of_record(record: type[Any]) -> dict[str, Any]:
 
 
 def operation_id(route: APIRoute) -> str:
-    """The name of the route's function: verb_noun."""
+    """Return the name of the route's function, in the form verb_noun."""
     return route.name
 
 
 def describe(app: FastAPI) -> None:
-    """Has the application describe itself with tags, the problem schema and an example at each document."""
+    """Add tags, the problem schema, and examples to the description of the application."""
 
     def build() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -165,7 +175,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
         routes=app.routes,
         tags=tags,
         servers=[{"url": "/"}],
-        summary="Where the time of a sparse matrix goes on a GPU.",
+        summary="Benchmark sparse matrix–vector kernels on GPUs and CPUs.",
     )
     schemas = document["components"]["schemas"]
     schemas["Problem"] = TypeAdapter(documents.Problem).json_schema()
@@ -185,7 +195,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
 
 
 def _name_roles(app: FastAPI, paths: dict[str, Any]) -> None:
-    """Says of each call which role it asks for, and of an open one that it asks for no token."""
+    """Add the required role to the description of each request, or that an open request needs no token."""
     for route in every_route(app.routes):
         for method in {name.lower() for name in route.methods} & set(paths.get(route.path, {})):
             role = role_of(route)
@@ -199,12 +209,12 @@ def _problem_doc(status: int) -> dict[str, Any]:
 
 
 COMMON = problem_docs(400, 401, 403, 422, 429, 503)
-"""Any call may answer these."""
+"""Problems that any request may answer."""
 
 
 def _list_of(item: type[Any]) -> Any:
-    """The type of one page of a list: its name is that of the items and `List`."""
+    """Return the type of one page of a list, named after its items with the suffix `List`."""
     fields = {"items": list[item], "next": str | None}  # type: ignore[valid-type]
     page = TypedDict(f"{item.__name__}List", fields)  # type: ignore[misc]
-    page.__doc__ = "One page of a list; `next` is the cursor of the page after it, null at the end."
+    page.__doc__ = "One page of a list. `next` is the cursor of the next page, null on the last page."
     return page

@@ -1,23 +1,26 @@
-"""Outage: a database that does not answer is logged when that begins, once a minute, and when it ends."""
+"""Outage log: log an unavailable database when an outage begins, once per minute, and when it ends."""
 
 import logging
 import time
 
 AGAIN_S = 60.0
-"""Seconds between two lines of one outage: what tries again every 0.15 s would fill a disk."""
+"""Seconds between two log lines of one outage. Retries every 0.15 s would otherwise fill the disk."""
 
 
 class Outage:
-    """Logs what fails again and again as one outage; threads may share it."""
+    """Logs repeated failures as one outage. It is thread-safe."""
 
     def __init__(self, log: logging.Logger, text: str) -> None:
-        """text  what does not answer, a sentence without its full stop"""
+        """Create it.
+
+        text  sentence about what is unavailable, without its final period
+        """
         self._log, self._text = log, text
         self._since = self._logged_at = 0.0
         self._failures = 0
 
     def failed(self, error: Exception) -> None:
-        """Note a failure."""
+        """Record a failure."""
         now = time.monotonic()
         if not self._failures:
             self._since = now
@@ -27,7 +30,7 @@ class Outage:
             self._log.warning("%s: %s", self._text, error)
 
     def succeeded(self) -> None:
-        """Note that what failed goes through again."""
+        """Record that the operation works again."""
         failures, self._failures = self._failures, 0
         if failures > 1:
-            self._log.warning("%s: that is over, after %.0f s", self._text, time.monotonic() - self._since)
+            self._log.warning("%s: recovered after %.0f s", self._text, time.monotonic() - self._since)

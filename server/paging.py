@@ -1,4 +1,6 @@
-"""Keyset paging: a cursor names the last row seen, so pages stay right while rows come and go."""
+"""Keyset paging: a cursor contains the sort keys of the last row, so that pages stay correct while rows are added and
+deleted.
+"""
 
 import base64
 import json
@@ -14,24 +16,29 @@ LIMIT_MAX = 500
 
 @dataclass(frozen=True)
 class Page(Generic[T]):
-    """Some items, and the cursor of the page after them; None at the end."""
+    """Items of a page, and the cursor of the next page; None on the last page."""
 
     items: list[T]
     next: str | None
 
 
 def encode_cursor(*keys: Any) -> str:
-    """The sort keys of a row as an opaque string."""
+    """Return the sort keys of a row as an opaque string."""
     return base64.urlsafe_b64encode(json.dumps(keys).encode()).decode().rstrip("=")
 
 
+def invalid_cursor() -> ParameterError:
+    """Return the error for a cursor that this list did not create."""
+    return ParameterError("Invalid cursor. Repeat the request without it.")
+
+
 def decode_cursor(cursor: str, count: int) -> list[Any]:
-    """The `count` sort keys behind a cursor; raises ParameterError when it is not one of ours."""
+    """Return the `count` sort keys in a cursor. Raises ParameterError for an invalid cursor."""
     try:
         keys = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (ValueError, RecursionError):
         keys = None
-    # A bool would pass for a number.
+    # `type` instead of `isinstance`, because a bool is an int.
     if not isinstance(keys, list) or len(keys) != count or not all(type(key) in (str, int, float) for key in keys):
-        raise ParameterError("The cursor is not one that this list gave; start again without it.")
+        raise invalid_cursor()
     return keys

@@ -1,4 +1,4 @@
-"""Predictors: the advisor for a device of this service, calibrated by what its own jobs measured there."""
+"""Predictors: the performance model for a device of this service, calibrated by the measurements of its jobs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,19 +21,19 @@ from server.models import JobRow, JobState, MatrixRow, MeasurementRow
 STUDY = ProductDetails.study
 
 MEASUREMENTS_MAX = 5000
-"""So many of the newest times count: those of some fifty matrices."""
+"""Maximum number of measurements used for a calibration, the newest ones: those of about fifty matrices."""
 
 JOBS_AT_ONCE = 50
-"""Jobs are looked through in pieces of so many, the newest first, until there are MEASUREMENTS_MAX."""
+"""Number of jobs that are read at a time, the newest first, until there are MEASUREMENTS_MAX measurements."""
 
 
 @dataclass(frozen=True, slots=True)
 class Predictor:
-    """What times are predicted for.
+    """Performance model for one device.
 
-    gpu          the model of the device
-    calibration  measured over predicted time by kernel; empty where nothing was measured there
-    matrices     how many it was measured on
+    gpu          GPU model of the device
+    calibration  measured over predicted time by kernel; empty without measurements
+    matrices     number of matrices behind the calibration
     """
 
     gpu: Gpu = FITTED
@@ -41,24 +41,26 @@ class Predictor:
     matrices: int = 0
 
     def advise(self, features: Features) -> tuple[Advice, ...]:
-        """The best kernels for warm products there."""
+        """Return the predicted best kernels for warm SpMVs on the device."""
         return advise(features, self.gpu, self.calibration)
 
     def is_sure(self, features: Features) -> bool:
-        """Whether the first need not be measured: on a GPU that was judged, of a matrix like those fitted to."""
+        """Return whether the prediction has high confidence: an evaluated GPU, and a matrix like those of the
+        calibration.
+        """
         return self.gpu.is_judged and is_sure(features, self.gpu, self.calibration)
 
     def near_best(self, features: Features) -> tuple[str, ...]:
-        """The kernels predicted close to the first."""
+        """Return the kernels predicted close to the first one."""
         return near_best(features, self.gpu, "warm", self.calibration)
 
 
 UNCALIBRATED = Predictor()
-"""Of no device that is here: predictions are for the model that the costs were fitted to."""
+"""Predictor without a device, for the GPU model that the costs were fitted to."""
 
 
 class _Time(NamedTuple):
-    """The median of a product by A as given, in seconds."""
+    """Median time of an SpMV with A as given, in seconds."""
 
     matrix_id: str
     kernel: str
@@ -67,11 +69,11 @@ class _Time(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """A predictor with what it was made of.
+class _CachedPredictor:
+    """Cached predictor with its inputs.
 
-    jobs    all that had ended, the newest first
-    counts  measurements of those that were looked through, by piece
+    jobs    all ended jobs, the newest first
+    counts  measurements of the jobs that were read, by batch
     """
 
     jobs: tuple[str, ...]
@@ -79,39 +81,41 @@ class _Kept:
     predictor: Predictor
 
     def holds(self, session: Session, jobs: tuple[str, ...]) -> bool:
-        """Whether it would be made the same now: ids of jobs are never used again, and ended ones only lose rows."""
+        """Return whether the predictor is up to date. Job ids are never reused, and ended jobs only lose rows."""
         if self.jobs != jobs:
             return False
         pieces = zip(_pieces(jobs), self.counts, strict=False)
         return all(_count(session, piece) == count for piece, count in pieces)
 
 
-_KEPT: WeakKeyDictionary[Any, dict[tuple[str, str], _Kept]] = WeakKeyDictionary()
-"""Engine of a database → device and its name → what was made last; each is whole when it is put here."""
+_CACHE: WeakKeyDictionary[Any, dict[tuple[str, str], _CachedPredictor]] = WeakKeyDictionary()
+"""Cache: engine of a database → device and its name → predictor. Entries are replaced as a whole."""
 
 
 def of_service(session: Session) -> Predictor:
-    """That of the first device here whose model the advisor knows."""
+    """Return the predictor of the first device of this service that the performance model knows."""
     known = (row for row in devices.list_devices(session) if gpu_named(str(row.info["name"])) is not None)
     return next((of_device(session, row.id, str(row.info["name"])) for row in known), UNCALIBRATED)
 
 
 def of_device(session: Session, device_id: str, name: str) -> Predictor:
-    """That of a device by what was measured while it had this name; UNCALIBRATED where its model is not known."""
+    """Return the predictor of a device, from measurements under its present name; UNCALIBRATED for an unknown GPU
+    model.
+    """
     gpu = gpu_named(name)
     if gpu is None:
         return UNCALIBRATED
     jobs = _ended(session, device_id)
-    of_database = _KEPT.setdefault(session.get_bind(), {})
-    kept = of_database.get((device_id, name))
-    if kept is None or not kept.holds(session, jobs):
-        # Two that come at once both make it: that is a tenth of a second, and nobody waits for another's session.
-        kept = of_database[device_id, name] = _learned(session, gpu, jobs, name)
-    return kept.predictor
+    of_database = _CACHE.setdefault(session.get_bind(), {})
+    cached = of_database.get((device_id, name))
+    if cached is None or not cached.holds(session, jobs):
+        # Two concurrent requests both compute it: that takes 0.1 s, and neither waits for the session of the other.
+        cached = of_database[device_id, name] = _learned(session, gpu, jobs, name)
+    return cached.predictor
 
 
 def _ended(session: Session, device_id: str) -> tuple[str, ...]:
-    """The jobs that measured products there and ran through, the newest first."""
+    """Return the succeeded jobs with SpMVs on the device, the newest first."""
     of_device = JobRow.study == STUDY, JobRow.device == device_id, JobRow.state == JobState.SUCCEEDED
     return tuple(session.scalars(select(JobRow.id).where(*of_device).order_by(JobRow.finished_at.desc(), JobRow.id)))
 
@@ -121,28 +125,28 @@ def _pieces(jobs: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _count(session: Session, jobs: Sequence[str]) -> int:
-    """All measurements of these jobs, whether they count or not: an index alone tells."""
+    """Return the number of all measurements of these jobs, used or not; this only reads an index."""
     query = select(func.count()).select_from(MeasurementRow).where(MeasurementRow.job_id.in_(jobs))
     return session.execute(query).scalar_one()
 
 
-def _learned(session: Session, gpu: Gpu, jobs: tuple[str, ...], name: str) -> _Kept:
+def _learned(session: Session, gpu: Gpu, jobs: tuple[str, ...], name: str) -> _CachedPredictor:
     times: list[_Time] = []
     counts: list[int] = []
     for piece in _pieces(jobs):
-        # Counted before they are read: what goes between the two makes the count wrong, and all is read again.
+        # Count before reading: if rows are deleted in between, the count is wrong, and everything is read again.
         counts.append(_count(session, piece))
         query = _times(piece, name).limit(MEASUREMENTS_MAX - len(times))
         times += (_Time(*row) for row in session.execute(query))
         if len(times) >= MEASUREMENTS_MAX:
             break
-    return _Kept(jobs, tuple(counts), _predictor(session, gpu, times))
+    return _CachedPredictor(jobs, tuple(counts), _predictor(session, gpu, times))
 
 
 def _times(jobs: Sequence[str], name: str) -> Select[Any]:
-    """What these jobs say of the device of that name and of the advisor's kernels, the newest first.
+    """Return the times of these jobs on the device of that name with kernels of the model, the newest first.
 
-    A record names what it was measured on: the id of a device is that of another card once it was replaced.
+    A record names its device, because the id of a device may later belong to another card.
     """
     record = MeasurementRow.record
     return (
@@ -151,7 +155,7 @@ def _times(jobs: Sequence[str], name: str) -> Select[Any]:
             MeasurementRow.job_id.in_(jobs),
             MeasurementRow.state == "ok",
             MeasurementRow.kernel.in_(tuple(MODELS)),
-            # A case without axes: transposed, a matrix is another one than its features say.
+            # Only cases without axes: the features do not describe the transposed matrix.
             MeasurementRow.case_key.endswith("|"),
             record["environment", "device"].as_string() == name,
         )
@@ -160,10 +164,10 @@ def _times(jobs: Sequence[str], name: str) -> Select[Any]:
 
 
 def _predictor(session: Session, gpu: Gpu, times: Sequence[_Time]) -> Predictor:
-    """Of each case the first of these times counts."""
+    """Return the predictor from these times; the first time of each case counts."""
     ids = {time.matrix_id for time in times}
     rows = session.execute(select(MatrixRow.id, MatrixRow.features).where(MatrixRow.id.in_(ids)))
-    features = {matrix_id: found for matrix_id, found in rows if can_advise(found)}
+    features = {matrix_id: row_features for matrix_id, row_features in rows if can_advise(row_features)}
     newest = {time[:3]: time for time in reversed(times) if time.matrix_id in features}
     if not newest:
         return Predictor(gpu)

@@ -1,4 +1,4 @@
-"""What the kernel is told of a process: to end it with its parent, to hand it the orphans among its descendants."""
+"""Linux process control: end a process with its parent, and adopt orphaned descendants."""
 
 import ctypes
 import os
@@ -6,21 +6,21 @@ import os
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
-# Loaded before any fork: a child that has not yet executed its program may only make system calls.
+# Loaded before any fork: before `exec`, a child may only make system calls.
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def end_with_parent(parent: int, signal_number: int) -> bool:
-    """Has the kernel send this process that signal when its parent ends; whether the parent is still there.
+    """Have the kernel send this process a signal when its parent ends. Return whether the parent is still running.
 
-    Raises OSError where the kernel refuses.
+    Raises OSError if the kernel refuses.
     """
     _prctl(PR_SET_PDEATHSIG, signal_number)
     return os.getppid() == parent
 
 
 def adopt_orphans() -> None:
-    """Makes this process the parent of descendants whose own has ended; raises OSError where the kernel refuses."""
+    """Make this process the parent of orphaned descendants. Raises OSError if the kernel refuses."""
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 

@@ -1,4 +1,4 @@
-"""Responses of the API: documents with an ETag, lists with their next page, both as JSON or CSV."""
+"""Responses of the API: documents with an ETag, and lists with a link to the next page, as JSON or CSV."""
 
 import csv
 import hashlib
@@ -15,14 +15,14 @@ from gpu_engine.records import dumps
 CSV, JSON = "text/csv", "application/json"
 CSV_TYPE = f"{CSV}; charset=utf-8"
 POLL_AFTER_S = "1"
-"""`Retry-After` of a 202: when to ask again for what has begun."""
+"""Value of `Retry-After` with a 202, in seconds."""
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-"""A spreadsheet takes text that begins so for a formula."""
+"""Characters that make a spreadsheet treat a text as a formula."""
 
 
 def wants_csv(request: Request) -> bool:
-    """Whether the caller would rather have CSV than JSON, by the ending of the path or else by `Accept`."""
+    """Return whether the caller prefers CSV to JSON, by the extension of the path or else by `Accept`."""
     ending = request.url.path.rpartition("/")[2].rpartition(".")[2]
     if ending in ("csv", "json"):
         return ending == "csv"
@@ -31,26 +31,28 @@ def wants_csv(request: Request) -> bool:
 
 
 def _preference(accept: str, kind: str) -> tuple[float, int]:
-    """What an Accept header says of a media type (RFC 9110): the q of the range nearest to it, and how near that is."""
+    """Return the q value that an Accept header gives a media type, and the specificity of the matching range (RFC
+    9110).
+    """
     ranges = ("*/*", f"{kind.partition('/')[0]}/*", kind)
-    found = (-1, 0.0)
+    best = (-1, 0.0)
     for entry in accept.lower().split(","):
         name, *parameters = (part.strip() for part in entry.split(";"))
         if name in ranges:
             given = next((part[2:] for part in parameters if part.startswith("q=")), "1")
             quality = float(given) if re.fullmatch(r"0(\.\d{0,3})?|1(\.0{0,3})?", given) else 0.0
-            found = max(found, (ranges.index(name), quality))
-    return found[1], found[0] if found[1] else -1
+            best = max(best, (ranges.index(name), quality))
+    return best[1], best[0] if best[1] else -1
 
 
 def etag_matches(request: Request, tag: str) -> bool:
-    """Whether the caller has the answer with this ETag already."""
+    """Return whether the caller already has the response with this ETag."""
     tags = [entry.strip().removeprefix("W/") for entry in request.headers.get("if-none-match", "").split(",")]
     return tag in tags or "*" in tags
 
 
 def etag_response(request: Request, body: str, media_type: str = JSON, **headers: str) -> Response:
-    """The body with the ETag of its content, or 304 when the caller has it already."""
+    """Return the body with an ETag of its content, or 304 if the caller already has it."""
     content = body.encode()
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Accept", **headers}
@@ -60,7 +62,7 @@ def etag_response(request: Request, body: str, media_type: str = JSON, **headers
 
 
 def list_response(request: Request, items: Sequence[Mapping[str, Any]], next_cursor: str | None = None) -> Response:
-    """A page of a list, as JSON or CSV; `Link: rel=next` names the page after it."""
+    """Return a page of a list as JSON or CSV. `Link: rel=next` names the next page."""
     headers = {}
     if next_cursor is not None:
         following = request.url.include_query_params(cursor=next_cursor)
@@ -71,7 +73,9 @@ def list_response(request: Request, items: Sequence[Mapping[str, Any]], next_cur
 
 
 def flatten(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """A document as one row: nested names joined by dots, lists as JSON, documents in a list by their first field."""
+    """Return a document as one row: nested names joined by dots, lists as JSON, and documents in a list by their first
+    field.
+    """
     row: dict[str, Any] = {}
     for name, value in document.items():
         if isinstance(value, Mapping):
@@ -84,7 +88,7 @@ def flatten(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def to_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:
-    """Rows as CSV with a header: of these columns, else of every name that a row has; no cell is a formula."""
+    """Return rows as CSV with a header: these columns, or all names that occur in rows. No cell is a formula."""
     columns = columns or list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

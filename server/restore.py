@@ -1,4 +1,4 @@
-"""Restore: a backup into an empty database and store, which are of this release afterwards."""
+"""Restore of a backup into an empty database and store, followed by a migration to this release."""
 
 import shutil
 import tarfile
@@ -14,21 +14,21 @@ from sqlalchemy import Connection, MetaData, Table, func, insert, select, update
 from gpu_engine.errors import ConflictError, InputError
 from server.backup import BATCH, SCHEMA_TABLE, Manifest, count, opened, rows_of
 from server.db import Database
-from server.folders import take
 from server.migrate import check_known, downgrade, migrate, wait_for_ever
 from server.models import MatrixState
+from server.private_folders import take
 from server.settings import Settings
 from server.store import FILES, Store
 
 LOCKS = {"dispatcher.lock": "worker", "ingest.lock": "server"}
-"""The files of a home that a running process holds."""
+"""Files in a data directory that a running process has locked."""
 
 
 def restore(settings: Settings, path: Path) -> Manifest:
-    """Fills the database and the store of these settings.
+    """Fill the database and the store of these settings from a backup.
 
-    Raises InputError where the file is no whole backup, and ConflictError where something is there already, runs there,
-    or a newer release has written the backup. Broken off, it can be done again: the rows come last and all at once.
+    Raises InputError for an incomplete backup, and ConflictError if the target is not empty or in use, or a newer
+    release wrote the backup. An interrupted restore can be repeated: rows are written last, in one transaction.
     """
     url, store = settings.resolved_database_url, Store(settings.resolved_store)
     with opened(path) as (tar, manifest), _alone(settings.home), closing(Database(url)) as database:
@@ -50,32 +50,32 @@ def restore(settings: Settings, path: Path) -> Manifest:
 
 @contextmanager
 def _alone(home: Path) -> Iterator[None]:
-    """Keeps servers and workers from this home; raises ConflictError where one is there."""
+    """Keep servers and workers from starting in this data directory. Raises ConflictError if one is running."""
     with ExitStack() as stack:
         for name, process in LOCKS.items():
             lock = stack.enter_context((home / name).open("ab"))
             if not take(lock):
-                raise ConflictError(f"A {process} uses the home folder {home}. Stop it, then restore.")
+                raise ConflictError(f"A {process} is using the data directory {home}. Stop it, then restore.")
         yield
 
 
 def _refuse_used(database: Database, store: Store, manifest: Manifest) -> bool:
-    """Whether the database has a schema; raises ConflictError where it or the store holds what nobody should lose."""
-    held = {}
+    """Return whether the database has a schema. Raises ConflictError if the database or the store contains data."""
+    contents = {}
     with database.engine.connect() as connection:
         known = bool(MigrationContext.configure(connection).get_current_heads())
         if known:
             metadata = MetaData()
             metadata.reflect(connection, only=["jobs", "matrices"])
             jobs, matrices = metadata.tables["jobs"], metadata.tables["matrices"]
-            held["jobs"] = count(connection, jobs)
-            held["matrices"] = count(connection, matrices, matrices.c.state != MatrixState.RECORDED)
-    held["matrices in the store"] = len(store.ids() - set(manifest.matrices))
-    if any(held.values()):
-        found = ", ".join(f"{number} {what}" for what, number in held.items() if number)
+            contents["jobs"] = count(connection, jobs)
+            contents["matrices"] = count(connection, matrices, matrices.c.state != MatrixState.RECORDED)
+    contents["matrices in the store"] = len(store.ids() - set(manifest.matrices))
+    if any(contents.values()):
+        rows = ", ".join(f"{number} {what}" for what, number in contents.items() if number)
         raise ConflictError(
-            f"There is something already: {found}. Restore into an empty home: set SPARSIGHT_HOME, and "
-            "SPARSIGHT_DATABASE_URL and SPARSIGHT_STORE where they are used, to others."
+            f"The target is not empty ({rows}). Restore into an empty data directory: change "
+            "SPARSIGHT_HOME, and SPARSIGHT_DATABASE_URL and SPARSIGHT_STORE if they are set."
         )
     return known
 
@@ -88,11 +88,11 @@ def _restore_matrix(tar: tarfile.TarFile, store: Store, matrix_id: str) -> None:
                 if source is not None:
                     with (folder / name).open("xb") as target:
                         shutil.copyfileobj(source, target)
-            # What an earlier try has left.
+            # Left by an interrupted restore.
             store.delete(matrix_id)
             store.commit(matrix_id, folder)
     except OSError as error:
-        raise InputError(f"The store {store.root} cannot be written: {error.strerror or error}.") from error
+        raise InputError(f"Cannot write to the store {store.root}: {error.strerror or error}.") from error
 
 
 def _restore_rows(tar: tarfile.TarFile, connection: Connection) -> None:
@@ -102,7 +102,7 @@ def _restore_rows(tar: tarfile.TarFile, connection: Connection) -> None:
     metadata.reflect(connection)
     tables = [table for table in metadata.sorted_tables if table.name != SCHEMA_TABLE]
     for table in reversed(tables):
-        # What a migration has put there.
+        # Inserted by a migration.
         connection.execute(table.delete())
     for table in tables:
         _insert(connection, table, rows_of(tar, table))
@@ -111,12 +111,12 @@ def _restore_rows(tar: tarfile.TarFile, connection: Connection) -> None:
 
 
 def _insert(connection: Connection, table: Table, rows: Iterator[dict[str, Any]]) -> None:
-    """Inserts the rows; what refers to rows of the same table is set when all of them are there."""
-    own = [key.parent for key in table.foreign_keys if key.column.table is table]
+    """Insert the rows; set references within the table after all rows exist."""
+    parents = [key.parent for key in table.foreign_keys if key.column.table is table]
     later = []
     while batch := list(islice(rows, BATCH)):
         for row in batch:
-            referring = {column: row[column.name] for column in own if row[column.name] is not None}
+            referring = {column: row[column.name] for column in parents if row[column.name] is not None}
             if referring:
                 later.append(([column == row[column.name] for column in table.primary_key.columns], referring))
                 row.update({column.name: None for column in referring})
@@ -126,7 +126,7 @@ def _insert(connection: Connection, table: Table, rows: Iterator[dict[str, Any]]
 
 
 def _advance_sequence(connection: Connection, table: Table) -> None:
-    """Has Postgres number the next row after those that are there."""
+    """Set the Postgres sequence to continue after the existing rows."""
     for column in table.primary_key.columns:
         sequence = connection.scalar(select(func.pg_get_serial_sequence(table.name, column.name)))
         last = connection.scalar(select(func.max(column))) if sequence else None

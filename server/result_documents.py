@@ -1,4 +1,4 @@
-"""The documents of results as types: measurements, what they allow to say, and their summary; see documents.py."""
+"""Types of the documents of results: measurements, verdicts, and their summary; see documents.py."""
 
 from typing import Annotated, Any, Literal
 
@@ -10,18 +10,18 @@ from typing_extensions import TypedDict
 from gpu_engine import records
 
 RECORDS = (records.Measurement, records.Trace, records.DeviceProfile, records.BandwidthPoint)
-"""Dataclasses that documents hold as plain values (`as_json`); each gives its schema."""
+"""Dataclasses that documents contain as plain values (`as_json`), with their schemas."""
 
 
 def record_schema(kind: type[Any]) -> WithJsonSchema:
-    """What refers to the schema of one of them."""
+    """Return a reference to the schema of a record."""
     return WithJsonSchema({"$ref": f"#/components/schemas/{kind.__name__}"})
 
 
 class CaseVerdict(TypedDict):
-    """What may be said of one case: `verdict` is that on it against the baseline, `baseline`, or its state.
+    """Verdict on one case: its comparison with `baseline`, or the state of its measurement.
 
-    `factor` is the ratio of the two times, at least 1: how many times as fast or as slow, which the verdict says.
+    `factor` is the ratio of the two times, at least 1: the speedup or slowdown that the verdict states.
     """
 
     case: str
@@ -35,10 +35,11 @@ class CaseVerdict(TypedDict):
 
 
 class Finding(TypedDict):
-    """What may be said of measurements that were sampled together; `axes` are those that all of them share.
+    """Comparison group: measurements that were sampled together, with verdicts. `axes` are the parameters that all of
+    them share.
 
-    `fastest`: the fastest and those that are the same with it, none where the machine was busy. `decided`: whether no
-    other may be as fast. `busy`: why the times, and what follows from them, do not count; null where they do.
+    `fastest`: the fastest kernel and those tied with it, empty if the timings are too noisy to rank. `decided`: no
+    other kernel can be equally fast. `busy`: why the timings are too noisy to count, otherwise null.
     """
 
     study: str
@@ -55,7 +56,9 @@ class Finding(TypedDict):
 
 
 class Fastest(TypedDict):
-    """What leads where that is decided; `same` has what leads beside it, `axes` what all that was compared shares."""
+    """Fastest kernel of a decided comparison group. `same` lists the kernels tied with it, `axes` the parameters that
+    all compared cases share.
+    """
 
     study: str
     matrix_id: str
@@ -69,7 +72,7 @@ class Fastest(TypedDict):
 
 
 class Summary(TypedDict):
-    """How many measurements there are, and in which states."""
+    """Number of measurements, by state."""
 
     total: int
     ok: int
@@ -80,7 +83,7 @@ class Summary(TypedDict):
 
 
 class Results(TypedDict):
-    """Measurements and traces, what they allow to say, and their summary."""
+    """Measurements and traces of a job, with verdicts and a summary."""
 
     schema: str
     measurements: list[Annotated[dict[str, Any], record_schema(records.Measurement)]]

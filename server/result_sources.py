@@ -1,6 +1,6 @@
-"""Where the results of a study come from: kernels are compared within one job, where their rounds were interleaved.
+"""Sources of the results of a study. Kernels are only compared within one job, where their rounds were interleaved.
 
-A recording is to its device what a job is to one that is here.
+Reference results take the place of a job for their device.
 """
 
 from collections import Counter
@@ -17,17 +17,17 @@ from server.jobs import queue
 from server.models import JobRow, JobState
 
 JOBS_MAX = 200
-"""How many of the newest jobs with results are looked through."""
+"""Number of newest jobs with results that are searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What there are results of, whichever of them are shown.
+    """Results that exist for a study, and the selected ones.
 
     devices   with results, those of this service first
-    chosen    those asked for; else the one with results of most of the chosen matrices, the first of equals
+    chosen    the requested devices, or else the one with results of most of the chosen matrices
     jobs      on the chosen devices, the newest first
-    recorded  the chosen devices whose results came with a recording
+    recorded  the chosen devices with reference results
     matrices  with results on the chosen devices
     """
 
@@ -41,12 +41,12 @@ class Sources:
 def find_sources(
     session: Session, study: str, jobs: Sequence[str] = (), matrices: Sequence[str] = (), devices: Sequence[str] = ()
 ) -> Sources:
-    """Find what a study has results of, without reading any; raises NotFoundError for a job that does not exist.
+    """Find the results of a study without reading them. Raises NotFoundError for an unknown job.
 
-    jobs, matrices, devices  that are chosen; none: any
+    jobs, matrices, devices  selection; none: any
     """
     rows = _of_jobs(session, study, jobs) if jobs else _newest(session, study, matrices)
-    # A choice of jobs shows their results and nothing else.
+    # If jobs are selected, only their results are shown.
     recorded = () if jobs else recorded_results.device_ids(session, study)
     known = tuple(dict.fromkeys((*(job.device for job in rows), *recorded)))
     chosen = tuple(devices) or known
@@ -65,9 +65,10 @@ def find_sources(
 def read_measurements(
     session: Session, study: str, sources: Sources, matrices: Sequence[str], caches: Sequence[str]
 ) -> tuple[tuple[JobRow, ...], list[Measurement]]:
-    """Read the results of matrices in cache states: the jobs that they are of, and what those and recordings measured.
+    """Return the jobs with results of these matrices in these cache states, and the measurements of these jobs and of
+    reference results.
 
-    Of a matrix, product and device they are those of one job; of a mixture of the matrices too.
+    The results of one matrix, operation, and device come from one job, and so do those of a mixture of the matrices.
     """
     products = _jobs_of_products(sources.jobs, matrices, sources.chosen)
     mixtures = _mixtures(session, sources.jobs, matrices, caches)
@@ -84,7 +85,7 @@ def read_measurements(
 
 
 def ops_of(job: JobRow) -> tuple[str, ...]:
-    """What multiplies x in a job: A, its transpose, or both."""
+    """Return the operations of a job: A, its transpose, or both."""
     op = job.params.get(OP, "A")
     return OPS if op == "both" else (op,)
 
@@ -95,7 +96,7 @@ def _of_jobs(session: Session, study: str, jobs: Sequence[str]) -> list[JobRow]:
 
 
 def _newest(session: Session, study: str, matrices: Sequence[str]) -> list[JobRow]:
-    """Jobs of the study with results, the newest first; those of a chosen matrix even when they are old."""
+    """Return jobs of the study with results, the newest first; jobs of a chosen matrix are included even if old."""
     pages = [
         queue.list_jobs(session, study=study, matrix_id=matrix, limit=JOBS_MAX, measured=True)
         for matrix in (None, *matrices)
@@ -107,9 +108,9 @@ def _newest(session: Session, study: str, matrices: Sequence[str]) -> list[JobRo
 def _jobs_of_products(
     jobs: Sequence[JobRow], matrices: Sequence[str], devices: Sequence[str]
 ) -> dict[str, dict[str, list[str]]]:
-    """Job id → matrix → whose products are taken from it, A or AT.
+    """Return the job of each matrix and operation: job id → matrix → operations, A or AT.
 
-    Of each on a device it is the newest job that succeeded, else the newest.
+    It is the newest succeeded job on each device, or else the newest job.
     """
     sources: dict[str, dict[str, list[str]]] = {}
     for device, matrix, op in product(devices, matrices, OPS):
@@ -123,7 +124,7 @@ def _jobs_of_products(
 def _mixtures(
     session: Session, jobs: Sequence[JobRow], matrices: Sequence[str], caches: Sequence[str]
 ) -> dict[str, list[Measurement]]:
-    """Job id → what it says of mixtures of these matrices alone: of a mixture on a device one job."""
+    """Return the mixtures of these matrices by job id; each mixture on a device comes from one job."""
     chosen = {*matrices}
     several = [job for job in jobs if len({*job.matrix_ids} & chosen) > 1]
     known = results.mixtures(session, [job.id for job in several]) if several else {}

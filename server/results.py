@@ -1,4 +1,4 @@
-"""Results: committed measurements and traces as records, and as CSV; routes, figures and pages read them here."""
+"""Results: committed measurements and traces, as records and as CSV. Routes, figures, and pages read them here."""
 
 import dataclasses
 import json
@@ -19,11 +19,11 @@ Traces = dict[tuple[str, str], Trace]
 """Traces by device and case."""
 
 NOT_IN_CSV = ("environment", "samples_s")
-KEPT = 2**13
-"""Measurements that are kept as objects: those of a page of a hundred matrices."""
+CACHE_SIZE = 2**13
+"""Number of measurements cached as objects: those of a page of a hundred matrices."""
 
 COLUMNS = tuple(f.name for f in dataclasses.fields(Measurement) if f.name not in (*NOT_IN_CSV, "axes", "details"))
-"""Of CSV: what measurements of all studies say; `axes.…` and `details.…` follow, as far as there are any."""
+"""Columns of the CSV that all studies share; `axes.…` and `details.…` follow."""
 
 
 def measurements(
@@ -34,90 +34,92 @@ def measurements(
     caches: Sequence[str] = (),
     samples: bool = False,
 ) -> list[Measurement]:
-    """The measurements of these jobs, matrices, devices and cache states (empty: of all), in the order of commits.
+    """Return the measurements of these jobs, matrices, devices, and cache states (empty: all), in the order of commits.
 
-    Raw samples are left out unless asked for: they are most of the bytes. Without them a record is the same object as
-    long as it is kept, for which rankings are kept too.
+    Raw samples are included only on request, because they are most of the bytes. Without them a record is the same
+    cached object, for which rankings are cached too.
     """
     record = cast(MeasurementRow.record, Text)
     query = select(record, MeasurementRow.samples_s) if samples else select(record)
-    wanted = (
+    filters = (
         (MeasurementRow.job_id, job_ids),
         (MeasurementRow.matrix_id, matrix_ids),
         (MeasurementRow.device, devices),
         (MeasurementRow.cache, caches),
     )
-    for column, values in wanted:
+    for column, values in filters:
         if values:
             query = query.where(column.in_(values))
     rows = session.execute(query.order_by(MeasurementRow.id))
     if samples:
-        return [dataclasses.replace(parse(text), samples_s=tuple(taken or ())) for text, taken in rows]
+        return [dataclasses.replace(parse(text), samples_s=tuple(samples_s or ())) for text, samples_s in rows]
     return [parse(text) for (text,) in rows]
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHE_SIZE)
 def parse(text: str) -> Measurement:
-    """The measurement of a record, without samples; by its text, which says all, it is kept whatever changes a row."""
+    """Return the measurement of a record without samples. The cache key is its text, so that a changed row is parsed
+    again.
+    """
     return parse_measurement({**json.loads(text), "samples_s": ()})
 
 
 def states(session: Session, job_ids: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Job id → state of its measurements → how many."""
+    """Return the number of measurements by job id and state."""
     query = select(MeasurementRow.job_id, MeasurementRow.state, func.count())
-    found: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     if not job_ids:
-        return found
+        return counts
     for job_id, state, number in session.execute(
         query.where(MeasurementRow.job_id.in_(job_ids)).group_by(MeasurementRow.job_id, MeasurementRow.state)
     ):
-        found.setdefault(job_id, {})[state] = number
-    return found
+        counts.setdefault(job_id, {})[state] = number
+    return counts
 
 
 def common_cases(session: Session, job_id: str, others: Sequence[str]) -> dict[str, int]:
-    """Which of these jobs have cases that a job has too: job id → how many."""
-    own = select(MeasurementRow.case_key).where(MeasurementRow.job_id == job_id)
+    """Return the number of cases that each of these jobs has in common with a job, by job id."""
+    case_keys = select(MeasurementRow.case_key).where(MeasurementRow.job_id == job_id)
     query = select(MeasurementRow.job_id, func.count()).where(
-        MeasurementRow.job_id.in_(others), MeasurementRow.case_key.in_(own)
+        MeasurementRow.job_id.in_(others), MeasurementRow.case_key.in_(case_keys)
     )
     return {row[0]: row[1] for row in session.execute(query.group_by(MeasurementRow.job_id))}
 
 
 def mixtures(session: Session, job_ids: Sequence[str]) -> dict[str, dict[str, str]]:
-    """The mixtures of which these jobs have results: job id → mixture → the matrix that its cases belong to."""
+    """Return the mixtures with results in these jobs: job id → mixture → the matrix that its cases belong to."""
     query = select(MeasurementRow.job_id, MeasurementRow.case_key).where(
         MeasurementRow.job_id.in_(job_ids), MeasurementRow.case_key.contains(f"{MIXTURE}=", autoescape=True)
     )
-    found: dict[str, dict[str, str]] = {}
+    mixtures_by_job: dict[str, dict[str, str]] = {}
     for job_id, key in session.execute(query.order_by(MeasurementRow.id)):
         case = Case.parse(key)
-        found.setdefault(job_id, {})[dict(case.axes)[MIXTURE]] = case.matrix_id
-    return found
+        mixtures_by_job.setdefault(job_id, {})[dict(case.axes)[MIXTURE]] = case.matrix_id
+    return mixtures_by_job
 
 
 def traces(session: Session, jobs: Sequence[JobRow]) -> Traces:
-    """The traces of these jobs, in the order they were committed."""
+    """Return the traces of these jobs, in the order they were committed."""
     devices = {job.id: job.device for job in jobs}
     query = select(TraceRow.job_id, TraceRow.record).where(TraceRow.job_id.in_(devices)).order_by(TraceRow.id)
-    found = ((devices[job_id], trace_from_json(record)) for job_id, record in session.execute(query))
-    return {(device, trace.case): trace for device, trace in found}
+    traced = ((devices[job_id], trace_from_json(record)) for job_id, record in session.execute(query))
+    return {(device, trace.case): trace for device, trace in traced}
 
 
 def study_data(session: Session, measured: Sequence[Measurement], traced: Traces | None = None) -> StudyData:
-    """Measurements and traces with what is known of their matrices."""
+    """Return measurements and traces with the features of their matrices."""
     known = matrix_features(session, dict.fromkeys(m.matrix_id for m in measured))
     return StudyData(measured, known, traces=traced or {})
 
 
 def matrix_features(session: Session, ids: Iterable[str]) -> dict[str, MatrixFeatures]:
-    """Features by id; a matrix that has been deleted is called so."""
+    """Return the features by matrix id; a deleted matrix is named as deleted."""
     known = {row.id: row for row in session.scalars(select(MatrixRow).where(MatrixRow.id.in_(set(ids))))}
     return {i: MatrixFeatures.of(known[i]) if i in known else MatrixFeatures(f"deleted matrix {i[:8]}") for i in ids}
 
 
 def version(session: Session, job: JobRow) -> str:
-    """Changes whenever the results of the job do."""
+    """Return a text that changes with the results of the job."""
     count, last = session.execute(
         select(func.count(), func.max(MeasurementRow.id)).where(MeasurementRow.job_id == job.id)
     ).one()
@@ -125,9 +127,9 @@ def version(session: Session, job: JobRow) -> str:
 
 
 def csv_text(data: StudyData) -> str:
-    """Return the measurements as CSV with a header, without samples and environment; no cell is a formula.
+    """Return the measurements as CSV with a header, without samples and environment. No cell is a formula.
 
-    `busy`: whether the machine was too busy for the time to count.
+    `busy`: whether the timings are too noisy to count.
     """
     doubtful = busy_cases(data)
     rows = [

@@ -1,4 +1,6 @@
-"""Retention: deletes old jobs and matrices where the settings say so, the least used first; nothing does by default."""
+"""Retention: delete old jobs and matrices as the settings allow, the least recently used first. By default nothing is
+deleted.
+"""
 
 import logging
 import threading
@@ -9,7 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 
 from gpu_engine.errors import ConflictError, NotFoundError
-from server import intake
+from server import matrix_lifecycle
 from server.db import AWAY, Database, clock
 from server.ingest import Ingestor
 from server.jobs.queue import delete_jobs
@@ -21,22 +23,22 @@ log = logging.getLogger(__name__)
 PERIOD_S = 3600.0
 DAY_S = 86400.0
 JUMP_S = 3600.0
-"""A clock that gained more than this since the last sweep was set, and may be wrong."""
+"""If the clock gains more seconds than this between two sweeps, it was set and may be wrong."""
 
 OURS = (MatrixState.READY, MatrixState.FAILED)
-"""Recorded matrices come with the product, and those that are ingesting are somebody's."""
+"""States of matrices that are never deleted: reference matrices, and those that are being read."""
 
 
 @dataclass(frozen=True)
 class Use:
-    """When a matrix was last made or measured."""
+    """Last time when a matrix was created or measured."""
 
     matrix_id: str
     used_at: float
 
 
 def run(ingestor: Ingestor, settings: Settings, stopping: threading.Event) -> None:
-    """Sweeps at once and every hour until told to stop; returns where the settings keep everything."""
+    """Sweep at once and every hour until the server stops; return if the settings keep everything."""
     if not settings.keep_days and not settings.keep_bytes:
         return
     watch = ClockWatch(ingestor.database)
@@ -44,13 +46,13 @@ def run(ingestor: Ingestor, settings: Settings, stopping: threading.Event) -> No
         try:
             sweep(ingestor, settings, by_age=watch.is_trusted())
         except AWAY as error:
-            log.warning("retention: the database does not answer: %s", error)
+            log.warning("retention: database unavailable: %s", error)
         if stopping.wait(PERIOD_S):
             return
 
 
 class ClockWatch:
-    """Notices that the database's clock was put forward: what seems old then is deleted after a day, if it stays so."""
+    """Detects that the database's clock was set forward. Deletions by age then wait for a day."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -58,7 +60,7 @@ class ClockWatch:
         self._trusted_at = 0.0
 
     def is_trusted(self) -> bool:
-        """Return whether the clock went on as time did since the last call, or was put forward a day ago or longer."""
+        """Return whether the clock has advanced normally since the last call, or was set forward at least a day ago."""
         passed_s = time.clock_gettime(time.CLOCK_BOOTTIME)
         with self._database.read() as session:
             gain_s = session.execute(select(clock())).scalar_one() - passed_s
@@ -68,14 +70,14 @@ class ClockWatch:
         elif not self._trusted_at:
             self._trusted_at = passed_s + DAY_S
             ahead_s = gain_s - self._gain_s
-            log.warning("retention: the clock was put forward by %.0f s; nothing goes for its age for a day", ahead_s)
+            log.warning("retention: the clock was set forward by %.0f s; no deletions by age for one day", ahead_s)
         return not self._trusted_at
 
 
 def sweep(ingestor: Ingestor, settings: Settings, by_age: bool = True) -> None:
-    """Deletes what is older than `keep_days`, then matrices with their jobs until the store holds `keep_bytes`.
+    """Delete what is older than `keep_days`, then matrices with their jobs until the store fits in `keep_bytes`.
 
-    by_age  False: nothing is deleted for its age now
+    by_age  False: delete nothing because of its age
     """
     if settings.keep_days and by_age:
         _sweep_age(ingestor, settings.keep_days * DAY_S)
@@ -90,7 +92,7 @@ def _sweep_age(ingestor: Ingestor, age_s: float) -> None:
         jobs = session.execute(over).all()
         delete_jobs(session, [job.id for job in jobs])
     for job in jobs:
-        log.info("retention: the job %s of %s is deleted", job.id, job.study)
+        log.info("retention: deleted the job %s of %s", job.id, job.study)
     for use in _uses(ingestor.database):
         if use.used_at < oldest:
             _delete(ingestor, use.matrix_id, "old")
@@ -108,7 +110,7 @@ def _sweep_size(ingestor: Ingestor, most: int) -> None:
 
 
 def _uses(database: Database) -> Iterator[Use]:
-    """Our matrices that are not on their way; one that a job needs which is not over is refused when it is deleted."""
+    """Return the last use of our matrices, except those being read. A matrix of an unfinished job cannot be deleted."""
     with database.read() as session:
         jobs = session.execute(select(JobRow.matrix_ids, JobRow.created_at, JobRow.finished_at)).all()
         made = session.execute(select(MatrixRow.id, MatrixRow.created_at).where(MatrixRow.state.in_(OURS))).all()
@@ -120,11 +122,11 @@ def _uses(database: Database) -> Iterator[Use]:
 
 
 def _delete(ingestor: Ingestor, matrix_id: str, reason: str) -> bool:
-    """Deletes the matrix with its results, unless a job needs it, or it is gone."""
+    """Delete the matrix with its results, unless an unfinished job needs it or it is already deleted."""
     try:
-        intake.delete_matrix(ingestor, matrix_id, with_results=True)
+        matrix_lifecycle.delete_matrix(ingestor, matrix_id, with_results=True)
     except (ConflictError, NotFoundError) as error:
-        log.info("retention: the matrix %s stays: %s", matrix_id, error.message)
+        log.info("retention: kept the matrix %s: %s", matrix_id, error.message)
         return False
-    log.info("retention: the matrix %s is deleted: %s", matrix_id, reason)
+    log.info("retention: deleted the matrix %s: %s", matrix_id, reason)
     return True

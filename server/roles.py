@@ -1,7 +1,7 @@
-"""Roles: who may make which call.
+"""Roles: which requests a token allows.
 
-A route names the least role that may call it, `dependencies=[SUBMIT]`; what has none beside its router's `READ` only
-reads. Nothing else decides: the description of the API and the tests derive theirs from the routes.
+A route declares its minimum role as `dependencies=[SUBMIT]`; routes with only the `READ` of their router just read.
+This is the only source: the API description and the tests derive the roles from the routes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,24 +15,24 @@ from gpu_engine.errors import ForbiddenError, quote
 
 
 class Role(StrEnum):
-    """What a token opens; each role may do what those before it may."""
+    """Permissions of a token. Each role includes the ones before it."""
 
     READ = "read"
     SUBMIT = "submit"
     ADMIN = "admin"
 
     def covers(self, other: "Role") -> bool:
-        """Whether this role may do what the other may."""
+        """Return whether this role includes the other one."""
         order = list(Role)
         return order.index(self) >= order.index(other)
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who makes a call.
+    """Author of a request.
 
-    token_id  of the tokens that have quotas; empty: none
-    digest    of the token; session: of the id of the browser's session, empty where the token itself was sent
+    token_id  id of the token if it has quotas, else empty
+    digest    of the token; session: of the id of the browser's session, empty if the token itself was sent
     """
 
     name: str
@@ -42,28 +42,28 @@ class Caller:
     session: str = ""
 
     def check_owner(self, token_id: str) -> None:
-        """Raises ForbiddenError unless this caller has begun what that token has, or is an admin."""
+        """Raise ForbiddenError unless this caller has this token or is an admin."""
         if self.role is not Role.ADMIN and self.token_id != token_id:
-            raise ForbiddenError("Another token has begun this; its holder may change or end it, or an admin.")
+            raise ForbiddenError("This job belongs to another token. Only its owner or an admin can change or stop it.")
 
 
 LOCAL = Caller("local", Role.ADMIN)
-"""Everybody, where the service has no token."""
+"""Every caller of a service without tokens."""
 
 
 class Needs:
-    """A dependency of routes: the caller, whose role covers this one; raises ForbiddenError."""
+    """Dependency of routes that returns the caller. Raises ForbiddenError if its role is too low."""
 
     def __init__(self, role: Role) -> None:
         self.role = role
 
     async def __call__(self, request: Request) -> Caller:
-        """The caller."""
+        """Return the caller."""
         caller: Caller = request.state.caller
         if not caller.role.covers(self.role):
             raise ForbiddenError(
-                f"This call needs the role {self.role}; the token {quote(caller.name)} has the role {caller.role}. "
-                "Ask who runs the service for another token."
+                f"This request needs the role {self.role}, but the token {quote(caller.name)} has "
+                f"the role {caller.role}. Ask the operator of the server for another token."
             )
         return caller
 
@@ -80,7 +80,7 @@ CallerDep = Annotated[Caller, Depends(_caller)]
 
 
 def every_route(routes: Iterable[Any]) -> Iterator[Any]:
-    """Every route with its own path, those of included routers too."""
+    """Yield every route with its own path, including those of included routers."""
     for route in routes:
         if hasattr(route, "effective_candidates"):
             yield from every_route(route.effective_candidates())
@@ -89,7 +89,7 @@ def every_route(routes: Iterable[Any]) -> Iterator[Any]:
 
 
 def role_of(route: Any) -> Role | None:
-    """The least role that may call the route; None where it names none."""
+    """Return the minimum role of the route, or None if it declares none."""
     dependencies = getattr(getattr(route, "dependant", None), "dependencies", ())
     named = [each.call.role for each in dependencies if isinstance(each.call, Needs)]
     return max(named, key=list(Role).index, default=None)

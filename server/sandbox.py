@@ -1,7 +1,7 @@
-"""The disposable process in which every matrix is read or generated: whatever a file does to it ends with it.
+"""Sandbox: a short-lived process that reads or generates one matrix, so that a bad file cannot affect the server.
 
-`run` has a fork server (server/forks.py) fork a process for a task and waits; that leaves the files of a matrix
-(server/store.py) or `problem.json` in the folder it was given. Neither has a database, settings or secrets.
+`run` has a fork server (server/fork_server.py) fork a process for a task and waits. The process leaves the files of a
+matrix (server/store.py) or `problem.json` in its folder. It has no database, settings, or secrets.
 """
 
 import atexit
@@ -35,7 +35,7 @@ from gpu_engine.matrices.features import features, row_length_histogram, spy
 from gpu_engine.matrix_io import ReadLimits, ReadOptions, ReadResult, read_matrix
 from gpu_engine.matrix_io.preview import preview
 from server.disk import is_full
-from server.forks import STDERR, Fork, ForkServer, serve
+from server.fork_server import STDERR, Fork, ForkServer, serve
 from server.store import write_matrix
 
 log = logging.getLogger(__name__)
@@ -51,15 +51,15 @@ ERRORS: dict[str, type[SparsightError]] = {
 }
 
 DISK_FULL = errno.ENOSPC
-"""The exit code of a process that found no room; it has none to write that down either."""
+"""Exit code of a process that found the disk full, and therefore could not write its error."""
 
 
 @dataclass(frozen=True)
 class SandboxTask:
-    """What the process does: read the file at `path`, or generate a matrix of a family when there is no path.
+    """Task of the process: read the file at `path`, or generate a matrix if there is no path.
 
-    preview       write down what would be read, and no matrix
-    memory_bytes  of address space; seconds  of wall-clock and of processor time
+    preview       write a description of the content instead of the matrix
+    memory_bytes  limit of the address space; seconds  limit of wall-clock and CPU time
     """
 
     memory_bytes: int
@@ -76,11 +76,12 @@ _idle: list[ForkServer] = []
 
 
 def run(task: SandboxTask, folder: Path, started: Callable[[Fork], None]) -> None:
-    """Fills the empty folder with the files of the matrix.
+    """Fill the empty folder with the files of the matrix.
 
-    started  is called with the process, to kill it from elsewhere
+    started  is called with the process, so that another thread can kill it
 
-    Raises InputError and its kinds, whatever the process died of; DiskFullError; UnavailableError when it was killed.
+    Raises InputError or a subclass if the file or the parameters are bad, DiskFullError, and UnavailableError if the
+    process was killed.
     """
     kills = oom_kills()
     with _forked(task, folder) as (server, process):
@@ -92,19 +93,19 @@ def run(task: SandboxTask, folder: Path, started: Callable[[Fork], None]) -> Non
         finally:
             kill(process)
             code = server.wait(process)
-    said, problem = folder / STDERR, folder / PROBLEM
-    stderr = said.read_bytes()[-STDERR_LOGGED:].decode(errors="replace") if said.exists() else ""
-    said.unlink(missing_ok=True)
+    log_file, problem = folder / STDERR, folder / PROBLEM
+    stderr = log_file.read_bytes()[-STDERR_LOGGED:].decode(errors="replace") if log_file.exists() else ""
+    log_file.unlink(missing_ok=True)
     if code == 0 and problem.exists():
         raise _restore(json.loads(problem.read_bytes()))
     if code != 0:
-        log.warning("the reading process ended with %d: %r", code, stderr)
+        log.warning("the reading process exited with %d: %r", code, stderr)
         raise _explain_exit(code, task, oom_kills() > kills)
 
 
 @contextmanager
 def _forked(task: SandboxTask, folder: Path) -> Iterator[tuple[ForkServer, Fork]]:
-    """A process for the task and its fork server, which waits for another task afterwards."""
+    """Yield a process for the task and its fork server, which then waits for another task."""
     server, process = _started(task, folder)
     try:
         yield server, process
@@ -113,7 +114,7 @@ def _forked(task: SandboxTask, folder: Path) -> Iterator[tuple[ForkServer, Fork]
 
 
 def _started(task: SandboxTask, folder: Path) -> tuple[ForkServer, Fork]:
-    """A fork server of those that wait, else a new one, and its process for the task."""
+    """Return a waiting fork server, or else a new one, and its process for the task."""
     document = dataclasses.asdict(task)
     while True:
         known = bool(_idle)
@@ -122,25 +123,25 @@ def _started(task: SandboxTask, folder: Path) -> tuple[ForkServer, Fork]:
             return server, server.start(document, folder)
         except ChildProcessError as error:
             server.close()
-            # One that has waited may have been ended by a host without memory.
+            # A host without memory may have killed an idle fork server.
             if not known:
-                raise UnavailableError("No process can be started to read the file. Try again later.") from error
+                raise UnavailableError("Cannot start a process to read the file. Try again later.") from error
 
 
 def kill(process: Fork) -> None:
-    """Ends the process and whatever it started; nothing happens if it is gone."""
+    """End the process and everything that it started, if it still runs."""
     process.send_signal(signal.SIGKILL)
 
 
 @atexit.register
 def close() -> None:
-    """Ends the fork servers that have no task."""
+    """End the idle fork servers."""
     while _idle:
         _idle.pop().close()
 
 
 def _environment() -> dict[str, str]:
-    """Ours without secrets, with one thread for each library."""
+    """Return the environment without secrets, with one thread for each library."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(SECRETS)}
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     packages = str(Path(__file__).resolve().parent.parent)
@@ -148,7 +149,7 @@ def _environment() -> dict[str, str]:
 
 
 def oom_kills() -> int:
-    """Return how many processes the kernel has killed because memory ran out; 0 where it does not say."""
+    """Return how many processes the kernel has killed because memory ran out; 0 if unknown."""
     try:
         lines = VMSTAT.read_text(encoding="ascii").splitlines()
     except OSError:
@@ -157,9 +158,9 @@ def oom_kills() -> int:
 
 
 def _explain_exit(code: int, task: SandboxTask, out_of_memory: bool) -> SparsightError:
-    """Return the error behind an exit that the process had no time to explain.
+    """Return the error for an exit without `problem.json`.
 
-    out_of_memory  whether the kernel has killed a process meanwhile because memory ran out
+    out_of_memory  whether the kernel killed a process meanwhile because memory ran out
     """
     if code == DISK_FULL:
         return DiskFullError()
@@ -168,15 +169,15 @@ def _explain_exit(code: int, task: SandboxTask, out_of_memory: bool) -> Sparsigh
     if code == -signal.SIGKILL and out_of_memory:
         return TooLargeError(_too_much_memory(task))
     if code == -signal.SIGKILL:
-        return UnavailableError(f"{_work(task)} was stopped from outside (signal 9). Try again.")
+        return UnavailableError(f"{_work(task)} was killed from outside (signal 9). Try again.")
     how = f"crashed (signal {-code})" if code < 0 else "failed"
     if task.path:
-        return MatrixFileError(f"The reader {how} on this file. Check that it is a whole, valid matrix file.")
+        return MatrixFileError(f"The reader {how} on this file. The file may be truncated or invalid.")
     return ParameterError(f"The generator {how} with these parameters. Try a smaller matrix.")
 
 
 def _restore(problem: dict[str, Any]) -> SparsightError:
-    """The error that the process wrote down."""
+    """Return the error that the process wrote to `problem.json`."""
     error = ERRORS.get(problem["code"], InputError)(str(problem["message"]))
     error.hint = problem["hint"]
     if isinstance(error, MatrixFileError):
@@ -185,13 +186,16 @@ def _restore(problem: dict[str, Any]) -> SparsightError:
 
 
 def _too_long(task: SandboxTask) -> str:
-    return f"{_work(task)} took more than {task.seconds:g} s. Try a smaller matrix, or raise SPARSIGHT_INGEST_SECONDS."
+    return (
+        f"{_work(task)} exceeded the time limit of {task.seconds:g} s. Try a smaller matrix, or "
+        "raise SPARSIGHT_INGEST_SECONDS."
+    )
 
 
 def _too_much_memory(task: SandboxTask) -> str:
     return (
-        f"{_work(task)} needs more memory than the {task.memory_bytes / 2**30:.3g} GiB allowed. "
-        "Try a smaller matrix, or raise SPARSIGHT_INGEST_MEMORY_BYTES."
+        f"{_work(task)} exceeded the memory limit of {task.memory_bytes / 2**30:.3g} GiB. Try a "
+        "smaller matrix, or raise SPARSIGHT_INGEST_MEMORY_BYTES."
     )
 
 
@@ -200,8 +204,8 @@ def _work(task: SandboxTask) -> str:
 
 
 def warm_up() -> None:
-    """Reads a matrix of ours, so that what Numba has compiled is loaded once and not for each file."""
-    # A file without a name: whoever is killed here leaves nothing.
+    """Read a small matrix, so that code compiled by Numba is loaded once and not for each file."""
+    # An unnamed file: a killed process leaves nothing behind.
     with tempfile.TemporaryFile() as file:
         file.write(b"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1.5\n")
         file.flush()
@@ -209,9 +213,9 @@ def warm_up() -> None:
 
 
 def work(document: dict[str, Any]) -> int:
-    """The process: limits itself, does the task in the current folder, writes down what went wrong.
+    """Limit this process, run the task in the current folder, and write errors to `problem.json`.
 
-    Returns its exit code.
+    Returns the exit code.
     """
     limits, options = ReadLimits(**document["limits"]), ReadOptions(**document["options"])
     task = SandboxTask(**{**document, "limits": limits, "options": options})
@@ -227,7 +231,7 @@ def work(document: dict[str, Any]) -> int:
         if is_full(error):
             return DISK_FULL
         log.exception("disk")
-        _write_down(UnavailableError.code, f"The matrix cannot be stored: {error.strerror or error}. Try again later.")
+        _write_down(UnavailableError.code, f"Cannot store the matrix: {error.strerror or error}. Try again later.")
     return 0
 
 
@@ -235,19 +239,19 @@ def _limit(task: SandboxTask) -> None:
     for limit, most in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_AS, task.memory_bytes),
-        # No array of a matrix is larger than the memory it was made in.
+        # Each array of a matrix fits in the memory limit.
         (resource.RLIMIT_FSIZE, task.memory_bytes),
         (resource.RLIMIT_CPU, math.ceil(task.seconds)),
     ):
         _, hard = resource.getrlimit(limit)
-        # At the hard limit of time the kernel kills, as others do; a second before that it says why.
+        # At the hard time limit the kernel kills without a reason; one second before, the process can report it.
         spare = 1 if limit == resource.RLIMIT_CPU else 0
         highest = most + spare if hard == resource.RLIM_INFINITY else min(most + spare, hard)
         resource.setrlimit(limit, (min(most, highest), highest))
 
 
 def _produce(task: SandboxTask, folder: Path) -> None:
-    """Reads or generates the matrix and writes its files, or what it would be."""
+    """Read or generate the matrix, and write its files or its description."""
     if task.preview:
         document = preview(Path(task.path), task.limits, task.options)
         (folder / PREVIEW).write_text(json.dumps(document, allow_nan=False), encoding="utf-8")
@@ -259,7 +263,7 @@ def _produce(task: SandboxTask, folder: Path) -> None:
 
 
 def describe(matrix: CsrMatrix) -> dict[str, Any]:
-    """Everything that pages show of a matrix, as plain JSON values, so that they never touch its arrays."""
+    """Return everything that pages show of a matrix as plain JSON values, so that pages never read its arrays."""
     return {
         "fingerprint": fingerprint(matrix),
         "features": _plain(features(matrix)),
@@ -269,7 +273,7 @@ def describe(matrix: CsrMatrix) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON holds it; non-finite numbers become null."""
+    """Return the value in JSON form; non-finite numbers become null."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):

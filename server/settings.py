@@ -1,4 +1,4 @@
-"""Settings: every option of the service, read once from SPARSIGHT_* variables."""
+"""Settings: all options of the service, read once from SPARSIGHT_* variables."""
 
 from ipaddress import ip_network
 from pathlib import Path
@@ -13,94 +13,112 @@ GIB = 2**30
 
 
 class Settings(BaseSettings):
-    """The options of one process; the environment name of a field is SPARSIGHT_ and the field in capitals.
+    """Options of one process. The environment variable of a field is SPARSIGHT_ and the field name in capitals.
 
-    Secrets may lie in files, which are read here, once; neither a message nor a repr of this class shows one.
+    Files with secrets are read once, here. Neither error messages nor the repr of this class contain secrets.
     """
 
     model_config = SettingsConfigDict(
-        env_prefix="SPARSIGHT_", extra="ignore", frozen=True, hide_input_in_errors=True, validate_default=True
+        env_prefix="SPARSIGHT_",
+        extra="ignore",
+        frozen=True,
+        hide_input_in_errors=True,
+        populate_by_name=True,
+        validate_default=True,
     )
 
-    home: Path = Field(default=HOME, description="Folder of the database, the matrices and the caches.")
-    database_password_file: str = Field(default="", description="File of the password that the URL leaves out.")
-    database_url: str = Field(default="", repr=False, description="SQLAlchemy URL; empty: SQLite in the home folder.")
-    store: str = Field(
-        default="", description="Folder (fsspec URL) of the matrices; empty: matrices/ in the home folder."
+    home: Path = Field(
+        default=HOME, description="Data directory: folder of the database, the matrices, and the caches."
     )
-    ray_address: str = Field(default="", description="Address of a Ray cluster; empty: Ray runs inside the worker.")
+    database_password_file: str = Field(
+        default="", description="File with the database password, if the URL does not contain it."
+    )
+    database_url: str = Field(
+        default="", repr=False, description="SQLAlchemy URL of the database; empty: SQLite in the data directory."
+    )
+    store: str = Field(
+        default="", description="Folder (fsspec URL) of the matrices; empty: matrices/ in the data directory."
+    )
+    ray_address: str = Field(default="", description="Address of a Ray cluster; empty: each worker starts its own Ray.")
     cluster_groups: int = Field(
         default=0,
         ge=0,
         le=64,
-        description="Actor groups of this host that stand for hosts of the device `cluster`; 0: it is of real hosts.",
+        description="Actor groups of this host that simulate hosts of the device `cluster`; 0: real hosts.",
     )
     host_name: str = Field(
         default="",
         max_length=40,
         pattern=r"^[A-Za-z0-9._-]*$",
-        description="Name of this host, put before its devices (NAME/cuda:0) where several hosts share a database.",
+        description="Name of this host, a prefix of its devices (NAME/cuda:0) if several hosts share a database.",
     )
-    token_file: str = Field(default="", description="File that holds the token.")
+    token_file: str = Field(default="", description="File with the token.")
     token: str = Field(
-        default="", repr=False, description="Token of an admin, beside those of the database; empty: none."
+        default="", repr=False, description="Admin token, in addition to those in the database; empty: none."
     )
-    requests_per_minute: int = Field(
-        default=3000, ge=0, description="Most calls of one token in a minute; 0: any number."
-    )
+    requests_per_minute: int = Field(default=3000, ge=0, description="Requests per minute and token; 0 = unlimited.")
     collection_url: str = Field(
         default="https://sparse.tamu.edu",
         pattern=r"^(https?://[^\s/?#@]+(/[^\s?#]*)?)?$",
-        description="Address of the SuiteSparse Matrix Collection or a mirror; empty: nothing is fetched by name.",
+        description="Address of the SuiteSparse Matrix Collection or a mirror; empty: downloads by name are off.",
     )
-    host: str = Field(default="127.0.0.1", description="Address that the server binds.")
-    hosts: str = Field(
-        default="", description="Further host names that the server answers to, comma-separated; *: any."
-    )
+    host: str = Field(default="127.0.0.1", description="Address that the server listens on.")
+    hosts: str = Field(default="", description="Further host names of the server, comma-separated; *: any.")
     proxy: str = Field(
         default="",
-        description="Addresses of proxies, comma-separated, that are believed who called and how; empty: none.",
+        description=(
+            "Addresses of trusted proxies, comma-separated, whose forwarded headers are believed; empty: none."
+        ),
     )
-    port: int = Field(default=8000, ge=0, le=65535, description="Port that the server binds.")
-    upload_bytes: int = Field(default=2 * GIB, gt=0, description="Largest upload, in bytes as sent.")
-    decompressed_bytes: int = Field(default=16 * GIB, gt=0, description="Largest matrix file after decompression.")
-    nnz_max: int = Field(default=500_000_000, gt=0, description="Most nonzeros of a matrix, symmetric halves expanded.")
+    port: int = Field(default=8000, ge=0, le=65535, description="Port that the server listens on.")
+    upload_bytes: int = Field(default=2 * GIB, gt=0, description="Largest upload in bytes, as sent.")
+    decompressed_bytes: int = Field(
+        default=16 * GIB, gt=0, description="Largest matrix file in bytes after decompression."
+    )
+    nnz_max: int = Field(
+        default=500_000_000, gt=0, description="Maximum number of nonzeros of a matrix, with symmetric halves expanded."
+    )
     ingest_memory_bytes: int = Field(
-        default=16 * GIB, gt=0, description="Address space of the process that reads a file."
+        default=16 * GIB, gt=0, description="Maximum address space in bytes of the process that reads a file."
     )
-    ingest_seconds: float = Field(default=600, gt=0, description="Longest time to read one file.")
+    ingest_seconds: float = Field(default=600, gt=0, description="Maximum seconds to read one file.")
     layout_bytes: int = Field(
-        default=0, ge=0, description="Most memory of one layout; 0: half a GPU's memory, an eighth of a host's."
+        default=0, ge=0, description="Maximum bytes of one layout; 0: half of a GPU's memory, an eighth of a host's."
     )
     custom_kernels: str = Field(
         default="",
-        validation_alias=AliasChoices("custom_kernels", "SPARSIGHT_CUSTOM_KERNELS", "SPARSIGHT_CONTESTANTS"),
-        description="Folder of custom kernels that jobs may name; empty: none. Their code is run.",
+        validation_alias=AliasChoices("SPARSIGHT_CUSTOM_KERNELS", "SPARSIGHT_CONTESTANTS"),
+        description="Folder of custom kernels, whose code jobs may run; empty: none.",
     )
     cusparse: str = Field(
-        default="", description="File of the cuSPARSE to measure beside ours; empty: the one that CuPy comes with."
+        default="", description="File of the cuSPARSE library to measure; empty: the one used by CuPy."
     )
-    queue_limit: int = Field(default=1000, gt=0, description="Most jobs queued at a time.")
+    queue_limit: int = Field(default=1000, gt=0, description="Maximum number of queued jobs.")
     lease_seconds: float = Field(
-        default=60, gt=0, description="A running job whose worker is silent this long is requeued."
+        default=60,
+        gt=0,
+        description="Seconds without a heartbeat of its worker after which a running job is queued again.",
     )
     keep_days: float = Field(
-        default=0, ge=0, description="Jobs, and matrices that no job needs, are deleted after this; 0: never."
+        default=0, ge=0, description="Days after which jobs, and matrices without jobs, are deleted; 0: never delete."
     )
     keep_bytes: int = Field(
-        default=0, ge=0, description="Most bytes of matrices: the least used go first, with results; 0: any."
+        default=0,
+        ge=0,
+        description=(
+            "Maximum bytes of matrices; the least recently used are deleted first, with results; 0 = unlimited."
+        ),
     )
-    drain_seconds: float = Field(
-        default=0, ge=0, description="How long a worker that is told to stop lets running jobs go on before it does."
-    )
+    drain_seconds: float = Field(default=0, ge=0, description="Seconds that running jobs may finish during shutdown.")
     log_format: Form = Field(
-        default="auto", description="`json`: a line of JSON an entry; `text`: words; `auto`: text on a terminal only."
+        default="auto",
+        description=("`json`: one line of JSON per entry; `text`: plain text; `auto`: text on a terminal, else JSON."),
     )
 
     @field_validator("home")
     @classmethod
     def _absolute(cls, home: Path) -> Path:
-        # Processes of the service work in other folders.
+        # Processes of the service run in other working directories.
         return home.expanduser().absolute()
 
     @field_validator("proxy")
@@ -117,15 +135,15 @@ class Settings(BaseSettings):
         if not file:
             return url
         if not url:
-            raise ValueError("SPARSIGHT_DATABASE_PASSWORD_FILE is set, and there is no URL that the password is for")
-        # Only who uses a password waits for SQLAlchemy: the client starts without it.
+            raise ValueError("SPARSIGHT_DATABASE_PASSWORD_FILE is set without SPARSIGHT_DATABASE_URL; set both")
+        # Import SQLAlchemy only if needed: the client starts without it.
         from sqlalchemy import make_url
         from sqlalchemy.exc import ArgumentError
 
         try:
             return make_url(url).set(password=_secret(file)).render_as_string(hide_password=False)
         except ArgumentError:
-            raise ValueError("this is no SQLAlchemy URL") from None
+            raise ValueError("not a valid SQLAlchemy URL") from None
 
     @field_validator("token")
     @classmethod
@@ -134,26 +152,26 @@ class Settings(BaseSettings):
         if not file:
             return token
         if token:
-            raise ValueError("SPARSIGHT_TOKEN_FILE is set too; give one of them")
+            raise ValueError("SPARSIGHT_TOKEN_FILE is set too; set only one of them")
         return _secret(file)
 
     @property
     def resolved_database_url(self) -> str:
-        """The database to open."""
+        """Return the URL of the database."""
         return self.database_url or f"sqlite:///{self.home / 'sparsight.db'}"
 
     @property
     def resolved_store(self) -> str:
-        """The folder of the matrices."""
+        """Return the folder of the matrices."""
         return self.store or str(self.home / "matrices")
 
 
 def _secret(file: str) -> str:
-    """What the file holds, without the white space around it."""
+    """Return the content of the file without surrounding white space."""
     try:
         secret = Path(file).read_text(encoding="utf-8").strip()
     except OSError as error:
-        raise ValueError(f"the file {file} cannot be read: {error.strerror}") from None
+        raise ValueError(f"cannot read the file {file}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ValueError(f"the file {file} is not text") from None
     if not secret:

@@ -1,7 +1,7 @@
-"""Tokens: made once, shown once, kept as a hash; and the sessions of browsers that signed in with one.
+"""Tokens, stored as hashes, and the sessions of browsers that signed in with one.
 
-A token is 256 random bits, so SHA-256 keeps it: nobody can try enough of them for a slow hash to matter, and a slow one
-would cost that time at every call.
+A token has 256 random bits, so that SHA-256 is a sufficient hash. A slow hash would add nothing but a delay to each
+request.
 """
 
 import hashlib
@@ -17,30 +17,30 @@ from gpu_engine.errors import ConflictError, NotFoundError, ParameterError, quot
 from server.db import Database, clock
 from server.models import AuditRow, SessionRow, TokenRow
 from server.roles import LOCAL, Role
-from server.times import time_of
+from server.timestamps import time_of
 
 PREFIX = "sps_"
-"""How every token begins, so that programs which look for secrets in files find one."""
+"""Prefix of every token, recognized by programs that search files for secrets."""
 
 SECRET_BYTES = 32
 SESSION_S = 12 * 3600.0
 ADMIN_SESSION_S = 2 * 3600.0
 
 CLOCK_SLACK_S = 60.0
-"""So far a clock may be put back, as hosts that follow a time server do, without ending the sessions of browsers."""
+"""Seconds that a clock may be set back, as time synchronization does, without ending browser sessions."""
 """A browser signs in again after this long; that of an admin sooner: every port of the host is sent its cookie."""
 
 BOOTSTRAP = "SPARSIGHT_TOKEN"
-"""What the token of the settings is called."""
+"""Name of the token of the settings."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 HOST = "command line"
-"""Who has done what was done on the host, in the audit log."""
+"""Name in the audit log for commands on the host."""
 
 
 @dataclass(frozen=True)
 class Quotas:
-    """What a token allows at most, None for any number; a day begins at 00:00 UTC."""
+    """Limits of a token, None for unlimited. A day begins at 00:00 UTC."""
 
     uploads_per_day: int | None = None
     bytes_per_day: int | None = None
@@ -49,27 +49,27 @@ class Quotas:
 
 
 def digest(secret: str) -> str:
-    """What is kept of a secret."""
+    """Return the hash of a secret."""
     return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
 
 
 def any_token(session: Session) -> bool:
-    """Whether a token was ever made: from then on the service asks for one."""
+    """Return whether any token was ever created; from then on the service requires one."""
     return bool(session.scalar(select(exists(select(TokenRow.id)))))
 
 
 def list_tokens(session: Session) -> list[TokenRow]:
-    """Every token, in the order in which they were made."""
+    """Return all tokens in the order of their creation."""
     return list(session.scalars(select(TokenRow).order_by(TokenRow.created_at, TokenRow.id)))
 
 
 def now(session: Session) -> float:
-    """The time by which tokens end."""
+    """Return the time of the database, by which tokens expire."""
     return session.execute(select(clock())).scalar_one()
 
 
 def token_document(row: TokenRow, at: float) -> dict[str, Any]:
-    """All that can be said of a token; `state` is `valid`, `expired` or `revoked` at that time."""
+    """Return the document of a token. `state` is `valid`, `expired`, or `revoked` at this time."""
     expired = row.expires_at is not None and at >= row.expires_at
     quotas = {field.name: getattr(row, field.name) for field in fields(Quotas)}
     return {
@@ -83,19 +83,21 @@ def token_document(row: TokenRow, at: float) -> dict[str, Any]:
 
 
 def add(database: Database, name: str, role: Role, expires_s: float | None, quotas: Quotas) -> str:
-    """Makes a token and returns it; nobody can read it again.
+    """Create a token and return it. It cannot be read again.
 
-    expires_s  seconds for which it is valid, None for ever
-    Raises ParameterError for a name that is none, ConflictError for one that a token has or had.
+    expires_s  seconds until it expires, None for never
+    Raises ParameterError for an invalid name, and ConflictError for a name that is or was in use.
     """
     if not NAME.fullmatch(name) or name in (BOOTSTRAP, LOCAL.name):
         raise ParameterError(
-            f"{quote(name)} is no name of a token; expected up to 40 letters, digits, dots, dashes and underscores."
+            f"Invalid token name {quote(name)}. Use 1 to 40 letters, digits, dots, dashes, or underscores."
         )
     secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
     with database.write() as session:
         if session.scalar(select(exists(select(TokenRow.id).where(TokenRow.name == name)))):
-            raise ConflictError(f"There is or was a token {quote(name)}; the audit log names it. Take another name.")
+            raise ConflictError(
+                f"The token name {quote(name)} is or was in use, and the audit log contains it. Choose another name."
+            )
         at = now(session)
         row = TokenRow(id=secrets.token_hex(8), name=name, hash=digest(secret), role=role, **vars(quotas))
         row.created_at, row.expires_at = at, None if expires_s is None else at + expires_s
@@ -105,13 +107,13 @@ def add(database: Database, name: str, role: Role, expires_s: float | None, quot
 
 
 def revoke(database: Database, name: str) -> None:
-    """Ends a token and the sessions of browsers that signed in with it; raises NotFoundError, ConflictError."""
+    """Revoke a token and end the browser sessions that use it. Raises NotFoundError and ConflictError."""
     with database.write() as session:
         row = session.scalar(select(TokenRow).where(TokenRow.name == name).with_for_update())
         if row is None:
-            raise NotFoundError(f"There is no token {quote(name)}; `sparsight token list` lists them.")
+            raise NotFoundError(f"Unknown token {quote(name)}. `sparsight token list` lists all tokens.")
         if row.revoked_at is not None:
-            raise ConflictError(f"The token {quote(name)} is revoked already.")
+            raise ConflictError(f"The token {quote(name)} is already revoked.")
         row.revoked_at = now(session)
         session.execute(delete(SessionRow).where(SessionRow.token_hash == row.hash))
         _note(session, row.revoked_at, f"token revoke {name}")
@@ -127,7 +129,7 @@ def session_s(role: Role) -> float:
 
 
 def open_session(session: Session, token_hash: str, replaced: str, role: Role) -> str:
-    """A new session id for a browser; the one that it had before, and any that is over, are gone."""
+    """Return a new session id for a browser. Its previous session and all expired ones are deleted."""
     session.execute(delete(SessionRow).where((SessionRow.hash == digest(replaced)) | (SessionRow.expires_at < clock())))
     value = secrets.token_urlsafe(SECRET_BYTES)
     session.add(SessionRow(hash=digest(value), token_hash=token_hash, expires_at=clock() + session_s(role)))
@@ -135,14 +137,14 @@ def open_session(session: Session, token_hash: str, replaced: str, role: Role) -
 
 
 def close_session(session: Session, value_hash: str) -> None:
-    """Ends a session."""
+    """End a session."""
     session.execute(delete(SessionRow).where(SessionRow.hash == value_hash))
 
 
 def token_of_session(session: Session, value_hash: str) -> str | None:
-    """The hash of the token that the browser of this session signed in with; None: there is no such session now.
+    """Return the hash of the token of this session, or None if there is no valid session.
 
-    One that ends later than any that begins now was begun before the clock was put back, and is over.
+    A session that ends later than any new one was opened before the clock was set back, and is invalid.
     """
     valid = SessionRow.expires_at > clock(), SessionRow.expires_at < clock() + SESSION_S + CLOCK_SLACK_S
     return session.scalar(select(SessionRow.token_hash).where(SessionRow.hash == value_hash, *valid))

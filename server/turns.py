@@ -1,29 +1,31 @@
-"""Turns: few answers are computed at a time, so that who writes is not kept from the interpreter by many who read."""
+"""Turns: limit how many GET requests are computed at a time, so that readers do not block writers."""
 
 import asyncio
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 READERS = 3
-"""Answers to GET that are computed at a time.
+"""Number of GET requests that are computed at a time.
 
-One interpreter computes them all: more of them are not done sooner, and a writer, whom all other writers wait for,
-queues with each of them for it after each of its statements.
+One Python interpreter computes them all, so that more would not finish sooner. A writer, which blocks all other
+writers, would compete with each of them after each of its statements.
 """
 
 AT_ONCE = ("/healthz", "/readyz")
-"""Paths whose answer tells whether others come."""
+"""Paths whose responses must not wait, because they report how busy the service is."""
 
 
 class Turns:
-    """Middleware: lets so many requests for something to read begin as are computed at a time, the others in order."""
+    """Middleware that lets a limited number of read requests start at a time; the others wait in order."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self._free = asyncio.Semaphore(READERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes the request on when its turn has come, which ends when its answer begins: guests may read slowly."""
+        """Pass the request on when it may start. Its turn ends when its response starts, because clients may read
+        slowly.
+        """
         if scope["type"] != "http" or scope["method"] != "GET" or scope["path"] in AT_ONCE:
             await self.app(scope, receive, send)
             return

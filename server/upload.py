@@ -1,4 +1,4 @@
-"""Uploads: the parts of a multipart/form-data body, written and hashed as they come, never held in memory."""
+"""Uploads: write and hash the parts of a multipart/form-data body as they arrive, without buffering them in memory."""
 
 import hashlib
 import tempfile
@@ -20,12 +20,12 @@ FILE = "file"
 OPTIONS = tuple(option.name for option in fields(ReadOptions))
 FIELDS = ("name", *OPTIONS)
 FIELD_BYTES = 4096
-HOW = f"Send multipart/form-data with a part `file` and, if you like, {', '.join(FIELDS)}."
+HOW = f"Send multipart/form-data with a part `file` and, optionally, {', '.join(FIELDS)}."
 
 
 @dataclass(frozen=True)
 class Upload:
-    """A received file: where it lies, the sha256 (hex) of its bytes, and what its sender says of it."""
+    """Received file: its path, the sha256 (hex) of its bytes, and the options of the sender."""
 
     path: Path
     sha256: str
@@ -35,16 +35,16 @@ class Upload:
     options: ReadOptions = field(default_factory=ReadOptions)
 
     def head(self, most: int) -> bytes:
-        """Its first bytes, at most so many."""
+        """Return at most this many of its first bytes."""
         with self.path.open("rb") as file:
             return file.read(most)
 
 
 @asynccontextmanager
 async def receive(request: Request, folder: Path) -> AsyncIterator[Upload]:
-    """The upload in a new file of the folder, which is gone after the block unless it was renamed.
+    """Yield the upload in a new file of the folder, deleted after the block unless it was renamed.
 
-    Raises InputError for a body that is no upload.
+    Raises InputError for an invalid body.
     """
     with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
         path = Path(file.name)
@@ -54,20 +54,20 @@ async def receive(request: Request, folder: Path) -> AsyncIterator[Upload]:
                 async for chunk in request.stream():
                     await run_in_threadpool(receiver.feed, chunk)
             except ClientDisconnect:
-                raise InputError("The upload broke off. Send it again.") from None
+                raise InputError("The upload was interrupted. Send it again.") from None
             yield await run_in_threadpool(receiver.finish, path)
         finally:
             path.unlink(missing_ok=True)
 
 
 class _Receiver:
-    """Writes the part `file` to a file and keeps the small parts."""
+    """Parser that writes the part `file` to a file and collects the small parts."""
 
     def __init__(self, content_type: str, file: IO[bytes]) -> None:
         kind, options = parse_options_header(content_type)
         boundary = options.get(b"boundary", b"")
         if kind != b"multipart/form-data" or not boundary:
-            raise ParameterError(f"The body is {quote(content_type)}. {HOW}")
+            raise ParameterError(f"The body has the type {quote(content_type)}. {HOW}")
         try:
             self._parser = MultipartParser(
                 boundary,
@@ -82,7 +82,7 @@ class _Receiver:
                 },
             )
         except FormParserError:
-            raise ParameterError(f"The boundary of the body is not valid. {HOW}") from None
+            raise ParameterError(f"The boundary of the body is invalid. {HOW}") from None
         self._file = file
         self._digest = hashlib.sha256()
         self._size = 0
@@ -94,14 +94,14 @@ class _Receiver:
         self._complete = False
 
     def feed(self, chunk: bytes) -> None:
-        """Takes the next bytes of the body."""
+        """Parse the next bytes of the body."""
         try:
             self._parser.write(chunk)
         except FormParserError:
-            raise ParameterError(f"The body is not valid multipart/form-data. {HOW}") from None
+            raise ParameterError(f"The body is invalid multipart/form-data. {HOW}") from None
 
     def finish(self, path: Path) -> Upload:
-        """The upload, once the body is over."""
+        """Return the upload after the end of the body."""
         if not self._complete:
             raise ParameterError(f"The body ends before its last boundary. {HOW}")
         if self._filename is None:
@@ -129,13 +129,13 @@ class _Receiver:
         self._header = (b"", b"")
 
     def _open(self) -> None:
-        """Decides what the part is, from its headers."""
+        """Start a part according to its headers."""
         _, options = parse_options_header(self._disposition)
         self._part = options.get(b"name", b"").decode(errors="replace")
         if self._part not in (FILE, *FIELDS):
-            raise ParameterError(f"There is no part {quote(self._part)}. {HOW}")
+            raise ParameterError(f"Unknown part {quote(self._part)}. {HOW}")
         if self._part in self._fields or (self._part == FILE and self._filename is not None):
-            raise ParameterError(f"The part {quote(self._part)} comes twice. {HOW}")
+            raise ParameterError(f"The part {quote(self._part)} occurs twice. {HOW}")
         if self._part == FILE:
             self._filename = options.get(b"filename", b"").decode(errors="replace")
         else:

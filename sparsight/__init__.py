@@ -1,4 +1,4 @@
-"""Sparsight's public face: matrices as operators, clients of a running server, what they raise."""
+"""Public API of Sparsight: operators for matrices, clients of a running server, and their errors."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,13 +16,13 @@ LAZY = {
     "Client": "sparsight.client",
     "operator": "gpu_engine.operators",
 }
-"""Where each name is; every other one that ends with Error is an error that a call raises."""
+"""Public name → module that defines it; names that end with Error come from gpu_engine.errors."""
 
 
 def __getattr__(name: str) -> Any:
-    """Imports what is asked for: who takes an operator needs no HTTP, who asks a server no kernels."""
+    """Import a public name on first use, so that operators load no HTTP client and clients load no kernels."""
     module = LAZY.get(name, "gpu_engine.errors" if name.endswith("Error") else "")
-    found = getattr(import_module(module), name, None) if module else None
-    if found is None:
+    attribute = getattr(import_module(module), name, None) if module else None
+    if attribute is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return found
+    return attribute

@@ -1,4 +1,4 @@
-"""`python -m sparsight`: the command line."""
+"""Entry point of `python -m sparsight`: the command line."""
 
 from sparsight.cli import main
 

@@ -1,4 +1,4 @@
-"""Address: how the command line names a job or a matrix: by its id, by how the id begins, or by its URL."""
+"""Addresses of jobs and matrices on the command line: an id, the first characters of an id, or a URL."""
 
 import re
 from dataclasses import dataclass
@@ -10,32 +10,36 @@ URL = re.compile(r"(https?://[^/]+)/(?:api/v1/)?(\w+)/([^/?#]+)/?(?:[?#].*)?")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An id, whole or its beginning, and the server that a URL names."""
+    """Job or matrix as the user names it.
+
+    id      the complete id or its first characters
+    server  the server of a URL; empty if only an id is given
+    """
 
     id: str
     server: str = ""
 
 
 def job_address(text: str) -> Address:
-    """The address of a job; raises InputError."""
+    """Return the address of a job; raise InputError for the URL of something else."""
     return _address(text, "jobs")
 
 
 def matrix_address(text: str) -> Address:
-    """The address of a matrix; raises InputError."""
+    """Return the address of a matrix; raise InputError for the URL of something else."""
     return _address(text, "matrices")
 
 
 def server_of(server: str | None, *addresses: Address) -> str:
-    """The one server that is named, empty for none; raises InputError for two."""
-    named = list(dict.fromkeys(filter(None, (server, *(address.server for address in addresses)))))
-    if len({with_scheme(name) for name in named}) > 1:
-        raise InputError(f"{' and '.join(named)} are different servers; name one.")
-    return named[0] if named else ""
+    """Return the server of the option or of the URLs, or an empty string; raise InputError for different servers."""
+    servers = list(dict.fromkeys(filter(None, (server, *(address.server for address in addresses)))))
+    if len({with_scheme(name) for name in servers}) > 1:
+        raise InputError(f"{' and '.join(servers)} are different servers. Use one server per command.")
+    return servers[0] if servers else ""
 
 
 def with_scheme(server: str) -> str:
-    """The URL of a server of which the scheme may be left out."""
+    """Return the URL of a server; http:// is added if the scheme is missing."""
     return (server if "://" in server else f"http://{server}").rstrip("/")
 
 
@@ -44,5 +48,5 @@ def _address(text: str, kind: str) -> Address:
         return Address(text)
     match = URL.fullmatch(text)
     if match is None or match[2] != kind:
-        raise InputError(f"{quote(text)} is not the address of one of the {kind}; expected http://…/{kind}/ID.")
+        raise InputError(f"Not an address of the {kind} of a server: {quote(text)}. Expected http://…/{kind}/ID.")
     return Address(match[3], match[1])

@@ -1,4 +1,4 @@
-"""AsyncClient: the calls of Client, awaited."""
+"""Client for asyncio programs: every method of Client as a coroutine."""
 
 import asyncio
 import inspect
@@ -10,9 +10,9 @@ from sparsight.client import Client
 
 
 class AsyncClient:
-    """The same calls as those of Client, each in a thread, so that many go on at once; lists are `async for`.
+    """Client whose methods are awaited; each call runs in a thread, so several can run at once.
 
-    Takes what Client takes, and raises what it raises.
+    It has the parameters, methods, and errors of Client. Methods that return an iterator are read with `async for`.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -30,17 +30,17 @@ class AsyncClient:
         if name.startswith("_"):
             raise AttributeError(f"AsyncClient has no attribute {name!r}.")
         call = getattr(self._client, name)
-        lists = get_origin(inspect.signature(call).return_annotation) is Iterator
+        is_iterator = get_origin(inspect.signature(call).return_annotation) is Iterator
 
-        def begin(*arguments: Any, **options: Any) -> Any:
-            if lists:
-                return _items(call(*arguments, **options))
+        def start_call(*arguments: Any, **options: Any) -> Any:
+            if is_iterator:
+                return _iterate(call(*arguments, **options))
             return asyncio.to_thread(call, *arguments, **options)
 
-        return begin
+        return start_call
 
 
-async def _items(found: Iterator[Any]) -> AsyncIterator[Any]:
+async def _iterate(documents: Iterator[Any]) -> AsyncIterator[Any]:
     end = object()
-    while (item := await asyncio.to_thread(next, found, end)) is not end:
-        yield item
+    while (document := await asyncio.to_thread(next, documents, end)) is not end:
+        yield document

@@ -1,4 +1,4 @@
-"""The command line: results go to stdout, everything else to stderr; exits.py lists the exit codes."""
+"""Command line of Sparsight: results go to stdout, everything else to stderr; exit_codes.py lists the exit codes."""
 
 import dataclasses
 import io
@@ -26,13 +26,13 @@ from sparsight import (
     token_commands,
 )
 from sparsight.addresses import Address
-from sparsight.exits import Exit, exit_of
+from sparsight.exit_codes import Exit, exit_of
 from sparsight.read_options import ReadOptionsCommand
 from sparsight.sources import find_sources, parse_call
-from sparsight.terminal import AsJson, Server, Timeout, connect, messages, out, print_json, read_settings, say
+from sparsight.terminal import AsJson, Server, Timeout, connect, messages, out, print_json, print_status, read_settings
 
-OURS = ("gpu_engine", "server", "web", "sparsight")
-"""Packages that are never missing."""
+PRODUCT_PACKAGES = ("gpu_engine", "server", "web", "sparsight")
+"""Packages of the product, which every installation contains."""
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -50,25 +50,25 @@ app.add_typer(record_commands.app, name="record")
 
 
 def main() -> None:
-    """The console script `sparsight`."""
+    """Run the console script `sparsight`; errors become one line on stderr and an exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A name may hold what the encoding of the terminal does not.
+            # The encoding of the terminal may lack characters of a matrix name.
             stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except SparsightError as error:
-        say(error.message)
+        print_status(error.message)
         sys.exit(exit_of(error))
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] in ("", *OURS):
+        if (error.name or "").partition(".")[0] in ("", *PRODUCT_PACKAGES):
             raise
-        say(f"This command needs what a server has, and {error.name} is missing: pip install 'sparsight[server]'.")
+        print_status(f"{error.name} is not installed. This command needs it: pip install 'sparsight[server]'.")
         sys.exit(Exit.FAILED)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         typer.echo(f"sparsight {version('sparsight')}")
         raise typer.Exit
 
@@ -79,40 +79,40 @@ def common(
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Where the time of a sparse matrix goes on a GPU."""
+    """Benchmark sparse matrix–vector kernels on GPUs and CPUs."""
 
 
 @app.command(epilog="Example: sparsight serve --port 18080")
 def serve(
-    host: Annotated[str | None, typer.Option(help="Address to bind. [dim]SPARSIGHT_HOST[/]")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to bind; 0 takes a free one. [dim]SPARSIGHT_PORT[/]")] = None,
-    worker: Annotated[bool, typer.Option(help="Run a worker beside the server.")] = True,
+    host: Annotated[str | None, typer.Option(help="Address to listen on (SPARSIGHT_HOST).")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on, 0 for any free one (SPARSIGHT_PORT).")] = None,
+    worker: Annotated[bool, typer.Option(help="Run a worker on this machine.")] = True,
 ) -> None:
-    """Serve the pages and the API, with a worker beside them, until Ctrl-C."""
+    """Serve the pages and the API and run a worker, until Ctrl-C."""
     options = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     settings = read_settings(**options)
     logs.configure(settings.log_format)
-    # What is imported next makes a folder in the home, and would make the home for everybody to read.
+    # The next import creates a folder in the data directory, and with it a data directory that everybody can read.
     with suppress(OSError):
         settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     from sparsight.serve import serve as run_server
 
     def announce(url: str) -> None:
-        typer.echo(f"Sparsight is at {url}  (Ctrl-C stops it)")
+        typer.echo(f"Sparsight is at {url}  (Ctrl-C to stop)")
 
     run_server(settings, worker, announce)
 
 
 @app.command()
 def worker(
-    parent: Annotated[int | None, typer.Option(hidden=True, help="End when this process does.")] = None,
+    parent: Annotated[int | None, typer.Option(hidden=True, help="End when this process ends.")] = None,
 ) -> None:
     """Run queued jobs on the devices of this machine, until Ctrl-C."""
     from server.db import Database
-    from server.folders import open_service
     from server.jobs.failed_starts import FailedStarts
     from server.jobs.worker import supervise
     from server.migrate import check_current
+    from server.private_folders import open_service
     from sparsight.worker_process import end_with
 
     settings = read_settings()
@@ -130,30 +130,30 @@ def worker(
 
 @app.command()
 def migrate() -> None:
-    """Bring the database to the schema of this release, making it if need be."""
-    from server.folders import open_service
+    """Create the database, or update its schema to this release."""
     from server.migrate import migrate as run_migrations
+    from server.private_folders import open_service
 
     settings = read_settings()
     logs.configure(settings.log_format)
     open_service(settings)
     run_migrations(settings.resolved_database_url)
-    say("The database is up to date.")
+    print_status("The database is up to date.")
 
 
 @app.command()
 def doctor(as_json: AsJson = False) -> None:
-    """Look at this machine: what works, what is missing, what to do."""
+    """Check this machine and say what is missing."""
     from sparsight.doctor import examine
 
-    colours = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+    colors = {"ok": "green", "warn": "yellow", "fail": "bold red"}
     console, checks = out(), []
     for check in examine(read_settings()):
         checks.append(check)
         if not as_json:
-            # A grid breaks long lines between words and indents the rest of them.
+            # A grid wraps long lines between words and indents the continuation lines.
             grid = Table.grid(Column(width=5), Column(width=15), Column())
-            grid.add_row(Text(check.status, colours[check.status]), check.name, Text(check.found))
+            grid.add_row(Text(check.status, colors[check.status]), check.name, Text(check.found))
             if check.advice:
                 grid.add_row("", "", Text(check.advice, "dim"))
             console.print(grid)
@@ -164,10 +164,10 @@ def doctor(as_json: AsJson = False) -> None:
 
 @app.command(epilog="Example: sparsight generate rmat:scale=14 rmat.mtx.gz")
 def generate(
-    call: Annotated[str, typer.Argument(metavar="GENERATOR:NAME=VALUE,…", help="What to generate.")],
-    file: Annotated[Path, typer.Argument(help="Matrix Market file to write; with the ending .gz compressed.")],
+    call: Annotated[str, typer.Argument(metavar="GENERATOR:NAME=VALUE,…", help="Generator and its parameters.")],
+    file: Annotated[Path, typer.Argument(help="Matrix Market file to write. A name with .gz is compressed.")],
 ) -> None:
-    """Generate a matrix and write it to a file; no server is asked."""
+    """Generate a matrix and write it to a file. This needs no server."""
     from gpu_engine import generators
     from gpu_engine.matrix_io import write_matrix_market
 
@@ -177,7 +177,7 @@ def generate(
         write_matrix_market(file, matrix)
     except OSError as error:
         raise InputError(f"Cannot write {quote(file)}: {error.strerror or error}.") from error
-    say(f"{file}: {matrix.n_rows} × {matrix.n_cols}, {matrix.nnz} nonzeros.")
+    print_status(f"Wrote {file}: {matrix.n_rows} × {matrix.n_cols}, {matrix.nnz} nonzeros.")
 
 
 @app.command(
@@ -191,20 +191,20 @@ def run(
         list[str],
         typer.Argument(
             metavar="MATRIX",
-            help="A matrix file, a folder of them, the id or URL of a matrix, or GENERATOR:NAME=VALUE,… to generate one.",
+            help="Matrix file, folder of matrix files, id or URL of a matrix, or GENERATOR:NAME=VALUE,….",
         ),
     ],
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE,…", help="Parameters of the study: `sparsight studies STUDY`."),
+        typer.Option("--set", metavar="NAME=VALUE,…", help="Study parameters; `sparsight studies STUDY` lists them."),
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda:0 …, cluster; `sparsight devices` lists them.")] = "auto",
     server: Server = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for the end and print the results.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Follow the job and print its results.")] = False,
     timeout: Timeout = None,
     as_json: AsJson = False,
 ) -> None:
-    """Queue a study of one or several matrices, as one job of a running server; prints its id."""
+    """Queue a study of one or more matrices as one job, and print its id."""
     from gpu_engine.matrix_io.options import chosen, parse_options
     from sparsight.run import Task, parse_settings
 

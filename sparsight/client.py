@@ -1,8 +1,9 @@
-"""Client: the REST API of a running server as calls; documents come back typed, problems as our errors."""
+"""Python client of a Sparsight server: one method per endpoint, typed documents, and errors of gpu_engine.errors."""
 
 import json
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -28,135 +29,133 @@ from server.result_documents import Results
 from sparsight.connection import OUTAGE_S, PATIENCE_S, Connection
 from sparsight.problems import error_of
 from sparsight.tables import Differences, frame
-from sparsight.uploads import Counted, fields_of, opened
+from sparsight.uploads import CountingFile, form_fields, open_source
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 POLL_S = 0.3
+"""Pause between two requests for the state of a matrix or a job, in seconds."""
+
 ENDED = ("succeeded", "failed", "cancelled")
-"""States of a job that nothing leaves."""
+"""Final states of a job."""
 
 
 class Client(Connection):
-    """The calls of the REST API of one server; takes what Connection takes."""
+    """REST API of one server; it has the parameters of Connection."""
 
     def studies(self) -> list[Study]:
-        """What the server can study."""
+        """Return the studies of the server with their parameters."""
         return list(self._get("/studies")["items"])
 
     def devices(self) -> list[Device]:
-        """What can be measured on, and devices with recorded results."""
+        """Return the devices that run jobs, and those with reference results."""
         return list(self._get("/devices")["items"])
 
     def formats(self) -> list[StorageFormat]:
-        """The storage formats and their kernels, and the libraries that they are measured against."""
+        """Return the storage formats with their kernels, and the library kernels."""
         return list(self._get("/formats")["items"])
 
     def kernels(self, backend: str = "") -> list[str]:
-        """The names of all kernels, of libraries too; backend: of those that run on `cpu` or `cuda` alone."""
-        every = [kernel for format_ in self.formats() for kernel in format_["kernels"]]
-        return [kernel["name"] for kernel in every if not backend or backend in kernel["backends"]]
+        """Return the names of all kernels, including library kernels; with `backend` only those of `cpu` or `cuda`."""
+        kernels = [kernel for format_ in self.formats() for kernel in format_["kernels"]]
+        return [kernel["name"] for kernel in kernels if not backend or backend in kernel["backends"]]
 
     def upload(
         self, matrix: Any, name: str = "", on_read: Callable[[int], None] | None = None, **options: Any
     ) -> Matrix:
-        """Sends a matrix as a stream and returns it as the server has it, perhaps still `ingesting`.
+        """Upload a matrix as a stream and return its document; its state may still be `ingesting`.
 
-        matrix   the path of a file, or a sparse matrix of SciPy, CuPy or PyTorch
-        on_read  is told the number of bytes of every block that is sent
-        options  fields of ReadOptions, of what it leaves open: `directed=True`, `weights="ignore"`, `field="real"`
-        Raises ParameterError for an option or a matrix that is none, InputError where the file cannot be opened,
-        MatrixFileError where it is not a matrix.
+        matrix   path of a file, or a sparse matrix of SciPy, CuPy, or PyTorch
+        on_read  called with the size in bytes of every block sent
+        options  fields of ReadOptions that the file needs: `directed=True`, `weights="ignore"`, `field="real"`
+        Raises ParameterError for an invalid option or an unsupported matrix type, InputError if the file cannot be
+        opened, and MatrixFileError if it does not contain a matrix.
         """
-        fields = fields_of(options) | ({"name": name} if name else {})
-        with opened(matrix) as (filename, file):
-            sent = Counted(file, on_read or (lambda _: None))
-            return cast(Matrix, self._call("POST", "/matrices", files={"file": (filename, sent)}, data=fields))
+        fields = form_fields(options) | ({"name": name} if name else {})
+        with open_source(matrix) as (filename, file):
+            upload = CountingFile(file, on_read or (lambda _: None))
+            return cast(Matrix, self._call("POST", "/matrices", files={"file": (filename, upload)}, data=fields))
 
     def generate(self, generator: str, name: str = "", **parameters: Any) -> Matrix:
-        """Has the server generate a matrix, which may still be `ingesting`; the same call again is the same matrix."""
+        """Generate a matrix on the server; its state may still be `ingesting`. Equal calls return the same matrix."""
         body = {"generator": generator, "name": name, **parameters}
         return cast(Matrix, self._call("POST", "/matrices/generate", json=body))
 
     def fetch(self, name: str) -> Matrix:
-        """Has the server fetch a matrix of the SuiteSparse Matrix Collection, `HB/bcsstk16`; it may be `ingesting`.
+        """Download a matrix of the SuiteSparse collection (`HB/bcsstk16`) to the server; it may still be `ingesting`.
 
-        Raises NotFoundError with near names, and ConflictError where the server fetches none.
+        Raises NotFoundError with similar names, and ConflictError if downloads are disabled on the server.
         """
         return cast(Matrix, self._call("POST", "/matrices/fetch", json={"name": name}))
 
     def collection(self, q: str = "", where: str = "", sort: str = "name") -> Iterator[CollectionEntry]:
-        """What can be fetched by name, as far as the server knows, page by page.
+        """Yield the matrices of the SuiteSparse collection that the server knows, one request per page.
 
-        where  a condition, `nnz > 1e6 and spd`; sort: `name`, `nnz` or `-nnz`
+        where  condition such as `nnz > 1e6 and spd`
+        sort   `name`, `nnz`, or `-nnz`
         """
         return self._pages("/collection", {"q": q, "where": where, "sort": sort})
 
     def collection_index(self) -> CollectionIndex:
-        """Where the server's list of the collection comes from."""
+        """Return where the list of the collection on the server comes from."""
         return cast(CollectionIndex, self._get("/collection/index"))
 
     def fetch_collection_index(self) -> CollectionIndex:
-        """Has the server fetch the list of all matrices; raises UnavailableError where it reaches nobody."""
+        """Download the list of all matrices to the server; raise UnavailableError if the server is offline."""
         return cast(CollectionIndex, self._call("POST", "/collection/index"))
 
     def matrices(self, q: str = "", sort: str = "-created_at", recorded: bool = False) -> Iterator[Matrix]:
-        """The matrices whose name contains `q`, page by page; recorded ones, which have no values, only if told so."""
+        """Yield the matrices whose name contains `q`, one request per page; `recorded` includes reference matrices."""
         return self._pages("/matrices", {"q": q, "sort": sort, "recorded": "true" if recorded else ""})
 
     def matrix(self, matrix_id: str) -> Matrix:
-        """The matrix of that id."""
+        """Return a matrix by its id."""
         return cast(Matrix, self._get(f"/matrices/{escape(matrix_id, safe='')}"))
 
     def download(self, matrix_id: str, target: str | Path) -> Path:
-        """Writes the matrix as a .npz file that `scipy.sparse.load_npz` reads; raises ConflictError without values."""
-        return self._saved(f"/matrices/{escape(matrix_id, safe='')}/file", {}, target)
+        """Write a matrix as a .npz file for `scipy.sparse.load_npz`; raise ConflictError if it has no values."""
+        return self._save(f"/matrices/{escape(matrix_id, safe='')}/file", {}, target)
 
     def recordings(self) -> list[Recording]:
-        """Results of devices that are not there, imported or of the release."""
+        """Return the reference results: those of the release and imported ones."""
         return list(self._get("/recordings")["items"])
 
     def record(self, device: str, study: str, target: str | Path) -> Path:
-        """Writes what a device of the server has measured as a recording, which other servers import.
+        """Write the results of a device and a study to a file that other servers can import as reference results.
 
-        Raises NotFoundError where it has no results of the study.
+        Raises NotFoundError if the device has no results of the study.
         """
-        return self._saved(f"/devices/{escape(device, safe='')}/recording", {"study": study}, target)
+        return self._save(f"/devices/{escape(device, safe='')}/recording", {"study": study}, target)
 
     def import_recording(self, path: str | Path, name: str = "") -> Recording:
-        """Sends a recording, as of a device of that name; it takes the place of one of the same device and study.
+        """Import reference results from a file; they replace those of the same device and study.
 
-        JSON of Ginkgo's benchmark `spmv` is one too, of the study `formats`; it needs the name.
+        name  device that the results belong to. It is required for JSON of Ginkgo's benchmark `spmv`, which is
+              imported as results of the study `formats`.
         """
-        with opened(path) as (filename, file):
-            parts = {"files": {"file": (filename, file)}, "data": {"name": name} if name else {}}
-            return cast(Recording, self._call("POST", "/recordings", **parts))
+        with open_source(path) as (filename, file):
+            form = {"files": {"file": (filename, file)}, "data": {"name": name} if name else {}}
+            return cast(Recording, self._call("POST", "/recordings", **form))
 
     def delete_recording(self, recording_id: str) -> None:
-        """Has the server forget a recording that was imported, `node7/formats`."""
-        answer = self._send("DELETE", f"/recordings/{escape(recording_id)}")
-        if answer.is_error:
-            self._document(answer)
+        """Delete imported reference results by id, such as `node7/formats`."""
+        self._delete(f"/recordings/{escape(recording_id)}")
 
     def save_set(self, matrix_ids: Sequence[str], name: str = "") -> MatrixSet:
-        """Saves matrices under a short id, which addresses of pages take as `set`; the same again is renamed."""
+        """Save matrices under a short id that page addresses accept as `set`; an existing selection is renamed."""
         return cast(MatrixSet, self._call("POST", "/sets", json={"matrix_ids": list(matrix_ids), "name": name}))
 
     def sets(self) -> list[MatrixSet]:
-        """Every set of matrices, the newest first."""
+        """Return all saved selections, newest first."""
         return list(self._get("/sets")["items"])
 
     def delete_matrix(self, matrix_id: str, with_results: bool = False) -> None:
-        """Deletes a matrix; raises ConflictError where it has jobs, unless they go with it."""
-        answer = self._send(
-            "DELETE", f"/matrices/{escape(matrix_id, safe='')}", params={"with_results": json.dumps(with_results)}
-        )
-        if answer.is_error:
-            self._document(answer)
+        """Delete a matrix; raise ConflictError if it has jobs, unless `with_results` deletes them too."""
+        self._delete(f"/matrices/{escape(matrix_id, safe='')}", params={"with_results": json.dumps(with_results)})
 
     def wait_matrix(self, matrix_id: str) -> Matrix:
-        """Waits until a matrix is read, over a restart of the server; raises the error that its file failed with."""
+        """Wait until the server has read a matrix, even across a restart; raise the error of an invalid file."""
         while True:
             matrix = cast(Matrix, self._get(f"/matrices/{escape(matrix_id, safe='')}", OUTAGE_S))
             if matrix["state"] == "failed":
@@ -174,57 +173,62 @@ class Client(Connection):
         tags: Sequence[str] = (),
         note: str = "",
     ) -> Job:
-        """Queues a study and returns its job; waits a while for a server whose worker is still starting.
+        """Queue a study and return its job; repeat the request for a while if the worker is still starting.
 
-        matrices  each its document or its id
+        matrices  documents or ids of matrices
         """
         ids = [matrix if isinstance(matrix, str) else matrix["id"] for matrix in matrices]
         body: dict[str, Any] = {"study": study, "matrix_ids": ids, "params": dict(params or {}), "device": device}
         body |= {name: value for name, value in (("tags", list(tags)), ("note", note)) if value}
-        # By its key the server knows a job that it has taken before.
+        # The key lets the server recognize a repeated request, so that a job is queued only once.
         headers = {"Idempotency-Key": uuid.uuid4().hex}
 
         def post() -> dict[str, Any]:
             answer = self._send("POST", "/jobs", json=body, headers=headers)
-            # It is there; its worker may still be starting.
+            # The server responds, but its worker may still be starting.
             self._has_answered |= answer.status_code == 503
             return self._document(answer)
 
-        # A quota is an answer.
-        return cast(Job, self._patiently(post, PATIENCE_S, (UnavailableError,)))
+        # LimitError is not retried: an exceeded quota does not pass within seconds.
+        return cast(Job, self._retry_outages(post, PATIENCE_S, (UnavailableError,)))
 
     def jobs(self, state: str = "", study: str = "", matrix_id: str = "", tag: str = "") -> Iterator[Job]:
-        """Jobs, the newest first, page by page; empty: of every state, study, matrix and tag."""
+        """Yield jobs, newest first, one request per page; an empty parameter does not filter."""
         return self._pages("/jobs", {"state": state, "study": study, "matrix_id": matrix_id, "tag": tag})
 
     def job(self, job_id: str) -> Job:
-        """The job of that id."""
+        """Return a job by its id."""
         return cast(Job, self._get(f"/jobs/{escape(job_id, safe='')}"))
 
     def cancel(self, job_id: str) -> Job:
-        """Asks for the end of a job."""
+        """Cancel a queued or running job and return it."""
         return cast(Job, self._call("POST", f"/jobs/{escape(job_id, safe='')}/cancel"))
 
     def stop(self, job_id: str) -> Job:
-        """Ask a running job to stop after its current round and keep its results."""
+        """Stop a running job after the current round; keep its results."""
         return cast(Job, self._call("POST", f"/jobs/{escape(job_id, safe='')}/stop"))
 
+    def enough(self, job_id: str) -> Job:
+        """Call `stop`, the new name of this method."""
+        warnings.warn("Client.enough is deprecated. Use Client.stop.", DeprecationWarning, stacklevel=2)
+        return self.stop(job_id)
+
     def annotate(self, job_id: str, tags: Sequence[str] | None = None, note: str | None = None) -> Job:
-        """Gives a job other tags or another note; what is None stays."""
+        """Replace the tags or the note of a job; None leaves them unchanged."""
         body = {"tags": None if tags is None else list(tags), "note": note}
         return cast(Job, self._call("POST", f"/jobs/{escape(job_id, safe='')}/annotations", json=body))
 
     def retry(self, job_id: str) -> Job:
-        """Queues the same again as a new job; raises ConflictError unless the first one is over."""
+        """Queue an ended job again as a new job; raise ConflictError if it has not ended."""
         return cast(Job, self._call("POST", f"/jobs/{escape(job_id, safe='')}/retry"))
 
     def wait(
         self, job_id: str, on_progress: Callable[[Job], None] | None = None, timeout_s: float | None = None
     ) -> Job:
-        """Waits for the end of a job, over a restart of the server, and returns it.
+        """Wait for the end of a job, even across a restart of the server, and return it.
 
-        on_progress  is told the job each time that it is looked at
-        Raises TimeoutError after `timeout_s` seconds; the job goes on.
+        on_progress  called with the job document after every request
+        Raises TimeoutError after `timeout_s` seconds; the job keeps running.
         """
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
@@ -234,40 +238,40 @@ class Client(Connection):
             except UnavailableError as error:
                 if deadline is None or time.monotonic() < deadline or not self._has_answered:
                     raise
-                raise TimeoutError(f"No server answers after {timeout_s:g} s; job {job_id} goes on.") from error
+                raise TimeoutError(f"No response within {timeout_s:g} s. Job {job_id} keeps running.") from error
             if on_progress is not None:
                 on_progress(job)
             if job["state"] in ENDED:
                 return job
             if deadline is not None and time.monotonic() > deadline:
-                raise TimeoutError(f"Job {job_id} is still {job['state']} after {timeout_s:g} s; it goes on.")
+                raise TimeoutError(f"Job {job_id} is still {job['state']} after {timeout_s:g} s. It is not cancelled.")
             time.sleep(POLL_S)
 
     def results(self, job_id: str, samples: bool = False) -> Results:
-        """The results document of a job: measurements, traces, summary; partial while it runs."""
+        """Return the results document of a job: measurements, traces, and summary; partial while the job runs."""
         parameters = {"samples": "true"} if samples else {}
         return cast(Results, self._get(f"/jobs/{escape(job_id, safe='')}/results", params=parameters))
 
     def results_csv(self, job_id: str) -> str:
-        """The measurements of a job as CSV."""
+        """Return the measurements of a job as CSV."""
 
-        def ask() -> str:
+        def request() -> str:
             answer = self._send("GET", f"/jobs/{escape(job_id, safe='')}/results", headers={"Accept": "text/csv"})
             if answer.is_error:
                 self._document(answer)
             return answer.text
 
-        return self._patiently(ask, PATIENCE_S)
+        return self._retry_outages(request, PATIENCE_S)
 
     def to_pandas(self, *job_ids: str) -> Any:
-        """The measurements of jobs as a pandas DataFrame, one row each, with job, matrix by name and environment.
+        """Return the measurements of jobs as a pandas DataFrame, one row per measurement.
 
-        Raises InputError where pandas is missing.
+        The columns include the job, the name of the matrix, and the environment. Raises InputError without pandas.
         """
 
         @cache
         def name_of(matrix_id: str) -> str:
-            # It may have been deleted since.
+            # The matrix may have been deleted after the measurement.
             with suppress(NotFoundError):
                 return self.matrix(matrix_id)["name"]
             return matrix_id
@@ -275,19 +279,20 @@ class Client(Connection):
         return frame({job_id: self.results(job_id) for job_id in job_ids}, name_of)
 
     def figure(self, name: str, **selection: str | Sequence[str]) -> "go.Figure":
-        """A figure of the pages, such as `figure("formats", job=…, cache="warm")`; a list chooses several values."""
+        """Return a figure of the pages: `figure("formats", job=…, cache="warm")`; a list selects several values."""
         import plotly.io
 
         return plotly.io.from_json(json.dumps(self._get(f"/figures/{escape(name, safe='')}", params=selection)))
 
     def audit(self, who: str = "") -> Iterator[AuditEntry]:
-        """Who did what, the newest first, page by page; who: the name of a token. Needs a token of an admin."""
+        """Yield the audit log of all tokens or of one by name, newest first; this needs an admin token."""
         return self._pages("/audit", {"who": who})
 
     def compare(self, baseline: str, other: str, job_id: str = "") -> Differences:
-        """Two jobs by id, or with `job_id` two kernels of that job: the verdict per matrix, device and cache state.
+        """Compare two jobs, or with `job_id` two kernels of one job: one verdict per matrix, device, and cache state.
 
-        Kernels of one job share their rounds. Jobs do not: between them a verdict is `inconclusive` unless it is plain.
+        The rounds of kernels of one job are interleaved. Those of two jobs are not, so small differences between jobs
+        are `inconclusive`.
         """
         if job_id:
             return Differences(compare_kernels(self.results(job_id, samples=True), baseline, other))

@@ -1,4 +1,4 @@
-"""`sparsight compile`: fills the kernel cache, on any machine; where GPUs are, also the caches of CuPy and Numba."""
+"""Command `sparsight compile`: fill the kernel cache, and on machines with GPUs the caches of CuPy and Numba."""
 
 import re
 import subprocess
@@ -14,85 +14,87 @@ import typer
 
 from gpu_engine.errors import InputError, ParameterError, quote
 from gpu_engine.host.caches import INSTALLED_KERNELS, kernel_folder
-from sparsight.exits import Exit
-from sparsight.terminal import read_settings, say
+from sparsight.exit_codes import Exit
+from sparsight.terminal import print_status, read_settings
 
 ARCH = re.compile(r"sm_[0-9]{2,3}[af]?")
+"""Name of a GPU architecture, such as sm_90."""
 
 REHEARSED = "web:n=2000", "stencil:points=7,nx=8,ny=8,nz=8"
-"""Rows of very uneven lengths, and of even ones: no format is left out for want of room."""
+"""Small matrices with very uneven and with equal row lengths, so that every format fits into memory."""
 
 WIDE = "web:n=70000"
-"""More columns than 16 bits count: some formats store others then."""
+"""Matrix with more than 2¹⁶ columns, for which some formats store wider column indices."""
 
 REHEARSAL_S = 300
-"""A rehearsal takes some 50 s; one that takes so long hangs."""
+"""Timeout of one rehearsal in seconds; a rehearsal takes about 50 s."""
 
 
 def compile(  # noqa: A001 (the command's name)
     arch: Annotated[
         list[str] | None,
-        typer.Option(help="Architecture to compile for, sm_90; may be repeated. Default: those of the GPUs here."),
+        typer.Option(help="Target architecture, such as sm_90; repeatable. Default: the GPUs of this machine."),
     ] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Sources at a time. Default: one on each core.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Parallel compilations. Default: one per core.")] = None,
     installation: Annotated[
-        bool, typer.Option("--installation", help="Keep them in the installation, for all its users, not in the home.")
+        bool,
+        typer.Option("--installation", help="Store the kernels in the installation instead of the data directory."),
     ] = False,
 ) -> None:
-    """Compile all kernels for GPUs ahead of their first use; what is compiled already is left as it is.
+    """Compile all kernels before their first use.
 
-    For the GPUs of this machine every study is run once on two small matrices, too: CuPy and Numba compile what they
-    need then, and keep it in the home.
+    Kernels in the cache are not compiled again. On a machine with GPUs, every study also runs once on small matrices,
+    to fill the caches of CuPy and Numba.
     """
-    # What is imported next makes a folder in the home, and would make the home for everybody to read.
+    # The next import creates a folder in the data directory, and with it a data directory that everybody can read.
     with suppress(OSError):
         read_settings().home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    from gpu_engine.cuda.ahead import compile_ahead
     from gpu_engine.cuda.kernel_cache import KernelCache
+    from gpu_engine.cuda.precompile import compile_ahead
     from gpu_engine.kernel_sources import kernel_sources
     from gpu_engine.measure.stopwatch import now
 
-    folder, gpus = _folder(installation), {} if arch else _gpus()
-    archs, begin = _archs(arch) if arch else tuple(gpus), now()
+    folder, gpus = _kernel_folder(installation), {} if arch else _gpus()
+    archs, start = _archs(arch) if arch else tuple(gpus), now()
     counts = Counter[str]()
     for done in compile_ahead(kernel_sources(), archs, KernelCache(folder), jobs):
         counts[done.state] += 1
         if done.state == "failed":
-            say(f"{done.source.package}, {done.source.file}: {done.reason}")
-    say(
-        f"{folder}: {counts['compiled']} sources compiled for {', '.join(archs)} in {now() - begin:.1f} s, "
-        f"{counts['there']} were there, {counts['failed']} failed."
+            print_status(f"{done.source.package}, {done.source.file}: {done.reason}")
+    print_status(
+        f"{folder}: {counts['compiled']} sources compiled for {', '.join(archs)} in {now() - start:.1f} s; "
+        f"{counts['there']} already in the cache; {counts['failed']} failed."
     )
-    failed = [sentence for gpu in gpus.values() for sentence in _rehearse(gpu)]
-    for sentence in failed:
-        say(sentence)
-    raise typer.Exit(Exit.FAILED if counts["failed"] or failed else Exit.DONE)
+    failures = [sentence for gpu in gpus.values() for sentence in _rehearse(gpu)]
+    for sentence in failures:
+        print_status(sentence)
+    raise typer.Exit(Exit.FAILED if counts["failed"] or failures else Exit.DONE)
 
 
-def _folder(installation: bool) -> Path:
-    """Where they are kept."""
+def _kernel_folder(installation: bool) -> Path:
+    """Return the folder of the kernel cache; raise InputError if there is none."""
     folder = INSTALLED_KERNELS if installation else kernel_folder()
     if folder is None:
-        raise InputError("There is no home to keep compiled kernels in. Set SPARSIGHT_HOME to a folder for them.")
+        raise InputError("No data directory for the compiled kernels. Set SPARSIGHT_HOME to a folder.")
     return folder
 
 
-def _archs(named: Sequence[str]) -> tuple[str, ...]:
-    """Those that were named, each once."""
-    for name in named:
+def _archs(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the architectures without duplicates; raise ParameterError for an unknown one."""
+    for name in names:
         if not ARCH.fullmatch(name):
-            raise ParameterError(f"{quote(name)} is no architecture of a GPU; sm_80 and sm_90 are two.")
-    return tuple(dict.fromkeys(named))
+            raise ParameterError(f"Unknown GPU architecture {quote(name)}. Use a name such as sm_80 or sm_90.")
+    return tuple(dict.fromkeys(names))
 
 
 def _gpus() -> Mapping[str, str]:
-    """The architectures of the GPUs of this machine, and a device of each."""
+    """Return the GPU architectures of this machine, each with the id of one device."""
     from gpu_engine.cuda.compiler import architecture
     from gpu_engine.host import device
 
-    gpus = [found for found in device.list_devices() if found.backend == "cuda" and not found.is_several]
+    gpus = [info for info in device.list_devices() if info.backend == "cuda" and not info.is_several]
     if not gpus:
-        raise InputError("No GPU is here to compile for. Name an architecture, such as --arch sm_90.")
+        raise InputError("This machine has no GPU. Give a target architecture, such as --arch sm_90.")
     first: dict[str, str] = {}
     for gpu in gpus:
         first.setdefault(architecture(gpu.details["compute capability"]), gpu.id)
@@ -100,7 +102,7 @@ def _gpus() -> Mapping[str, str]:
 
 
 def _rehearse(gpu: str) -> Iterator[str]:
-    """Runs every study on small matrices, all at once; tells of each that fails."""
+    """Run every study on small matrices in parallel; yield one sentence for each failure."""
     from gpu_engine.studies import STUDIES
 
     def run(study: str, *matrices: str) -> str:
@@ -108,9 +110,9 @@ def _rehearse(gpu: str) -> Iterator[str]:
         try:
             ended = subprocess.run(command, capture_output=True, text=True, timeout=REHEARSAL_S, check=False)
         except subprocess.TimeoutExpired:
-            return f"{study} on {gpu} does not end."
+            return f"{study} on {gpu} did not end within {REHEARSAL_S} s."
         return f"{study} on {gpu} failed: {ended.stderr[-2000:]}" if ended.returncode else ""
 
     rehearsals = [(study.name, *REHEARSED) for study in STUDIES if "cuda" in study.backends] + [("formats", WIDE)]
     with ThreadPoolExecutor(len(rehearsals)) as threads:
-        yield from filter(None, threads.map(lambda each: run(*each), rehearsals))
+        yield from filter(None, threads.map(lambda arguments: run(*arguments), rehearsals))

@@ -1,4 +1,4 @@
-"""Connection: asks one server, again where it is away for a while; a problem becomes the error that it names."""
+"""HTTP connection to one server: retries during outages, and errors from problem documents."""
 
 import json
 import time
@@ -18,33 +18,35 @@ from sparsight.problems import PYTHON, Hints, error_of
 T = TypeVar("T")
 
 RETRY_S = 1.0
+"""Pause before a request is repeated, in seconds."""
+
 PATIENCE_S = 30.0
-"""A read, and a job that is offered, are tried again this long while the server is away or cannot answer now."""
+"""Seconds for which a read or the submission of a job is repeated while the server is unavailable."""
 
 OUTAGE_S = 900.0
-"""A wait or a download goes on this long without an answer of the server, which may be restarted meanwhile."""
+"""Seconds for which a wait or a download continues without a response, so that it survives a restart of the server."""
 
-PASSING = (UnavailableError, LimitError)
-"""Errors after which a read is tried again: no answer, one that a proxy gives, too many calls in this minute."""
+TRANSIENT = (UnavailableError, LimitError)
+"""Errors after which a read is repeated: no response, an error of a proxy, or the rate limit."""
 
 API = "/api/v1"
 
-# A slow disk or a full queue may hold an answer back; an upload is answered within seconds of its last byte.
+# A slow disk or a full queue may delay a response; an upload is answered within seconds after its last byte.
 TIMEOUT = httpx.Timeout(120, connect=5)
 
 
 class Connection:
-    """A connection to one server; use it as a context manager.
+    """Connection to one server; use it as a context manager.
 
-    server  address, `http://127.0.0.1:8000`; the scheme may be left out
-    token   bearer token, empty where the server asks for none
-    http    the HTTP client to use instead of an own one
-    hints   what errors say to do
-    on_outage  is told once of each time without an answer in which a call is tried again
+    server  address such as `http://127.0.0.1:8000`; the scheme is optional
+    token   bearer token; empty if the server requires none
+    http    HTTP client to use; by default the connection creates one
+    hints   advice for error messages
+    on_outage  called with the error message once per outage during which requests are repeated
 
-    Raises InputError for an address that is none. Every call raises UnavailableError where no server answers, and
-    otherwise the error that the server names. Once a server has answered, reads, `submit`, waits, and downloads survive
-    its restart: they are tried again while nothing answers, for PATIENCE_S or OUTAGE_S; any other answer ends them.
+    Raises InputError for an invalid address. Every call raises UnavailableError if no server responds, and otherwise
+    the error that the server returns. After the first response of a server, reads, `submit`, waits, and downloads
+    survive its restart: they are repeated for PATIENCE_S or OUTAGE_S while it does not respond.
     """
 
     def __init__(
@@ -65,7 +67,7 @@ class Connection:
                 base_url=self.server, headers=headers, timeout=TIMEOUT, transport=httpx.HTTPTransport(retries=2)
             )
         except httpx.InvalidURL as error:
-            raise InputError(f"{quote(server)} is not the address of a server: {error}.") from error
+            raise InputError(f"Invalid server address {quote(server)}: {error}.") from error
 
     def __enter__(self) -> Self:
         return self
@@ -76,7 +78,7 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
         self._http.close()
 
     def _pages(self, path: str, query: Mapping[str, str]) -> Iterator[Any]:
@@ -88,13 +90,13 @@ class Connection:
                 return
             parameters["cursor"] = page["next"]
 
-    def _saved(self, path: str, query: Mapping[str, str], target: str | Path) -> Path:
-        """Write what the server answers to a file, whole or not at all; raises InputError where that is impossible."""
+    def _save(self, path: str, query: Mapping[str, str], target: str | Path) -> Path:
+        """Write the response to a file, completely or not at all; raise InputError if the file cannot be written."""
         target = Path(target)
 
         def save() -> None:
-            with self._reaching(), self._http.stream("GET", f"{API}{path}", params=query) as answer:
-                self._note(answer)
+            with self._transport_errors(), self._http.stream("GET", f"{API}{path}", params=query) as answer:
+                self._note_response(answer)
                 if answer.is_error:
                     answer.read()
                     self._document(answer)
@@ -103,55 +105,61 @@ class Connection:
                         file.write(block)
 
         try:
-            self._patiently(save, OUTAGE_S)
+            self._retry_outages(save, OUTAGE_S)
         except OSError as error:
             raise InputError(f"Cannot write {quote(target)}: {error.strerror or error}.") from error
         return target
 
     def _get(self, path: str, patience_s: float = PATIENCE_S, **options: Any) -> dict[str, Any]:
-        return self._patiently(lambda: self._call("GET", path, **options), patience_s)
+        return self._retry_outages(lambda: self._call("GET", path, **options), patience_s)
 
-    def _patiently(
-        self, ask: Callable[[], T], patience_s: float, passing: tuple[type[SparsightError], ...] = PASSING
+    def _retry_outages(
+        self, request: Callable[[], T], patience_s: float, transient: tuple[type[SparsightError], ...] = TRANSIENT
     ) -> T:
-        """Return an answer, asked for again while there is none, once this server has ever answered.
+        """Return the result of a request, repeated for `patience_s` if this server has responded before.
 
-        passing  the errors that are no answer
+        transient  errors after which the request is repeated
         """
-        began_s, is_told = time.monotonic(), False
+        start_s, is_reported = time.monotonic(), False
         while True:
             try:
-                return ask()
-            except passing as error:
-                if not self._has_answered or time.monotonic() - began_s > patience_s:
+                return request()
+            except transient as error:
+                if not self._has_answered or time.monotonic() - start_s > patience_s:
                     raise
-                if not is_told:
+                if not is_reported:
                     self._on_outage(error.message)
-                is_told = True
+                is_reported = True
             time.sleep(RETRY_S)
 
     def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
         return self._document(self._send(method, path, **options))
 
+    def _delete(self, path: str, **options: Any) -> None:
+        answer = self._send("DELETE", path, **options)
+        if answer.is_error:
+            self._document(answer)
+
     def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
-        with self._reaching():
+        with self._transport_errors():
             answer = self._http.request(method, f"{API}{path}", **options)
-        self._note(answer)
+        self._note_response(answer)
         return answer
 
-    def _note(self, answer: httpx.Response) -> None:
-        """Remember that there is a server; one that has answered before is only away when it answers no more."""
-        # The API never answers so: this is another server's page.
+    def _note_response(self, answer: httpx.Response) -> None:
+        """Remember that the server has responded: a later outage is then temporary, and requests are repeated."""
+        # The API never returns HTML or plain text, so that this is the page of another server.
         is_page = answer.headers.get("Content-Type", "").startswith(("text/html", "text/plain"))
         self._has_answered |= answer.status_code < 500 and not is_page
 
     @contextmanager
-    def _reaching(self) -> Iterator[None]:
+    def _transport_errors(self) -> Iterator[None]:
+        """Turn errors of the transport into UnavailableError."""
         try:
             yield
         except httpx.TransportError as error:
             raise UnavailableError(
-                f"No Sparsight server answers at {self.server} ({error or type(error).__name__}). "
+                f"No Sparsight server responds at {self.server} ({error or type(error).__name__}). "
                 f"{self._hints['name_server']}"
             ) from error
 
@@ -160,7 +168,7 @@ class Connection:
             document = answer.json()
         except json.JSONDecodeError as error:
             raise UnavailableError(
-                f"{self.server} answered {answer.status_code}, but not as Sparsight does."
+                f"{self.server} is not a Sparsight server: it responded with status {answer.status_code} and no JSON."
             ) from error
         if answer.is_error:
             raise error_of(document, answer.status_code, self._hints)

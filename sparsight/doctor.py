@@ -1,4 +1,4 @@
-"""`sparsight doctor`: what this machine offers, one line a check, with what to do where something is missing."""
+"""Command `sparsight doctor`: one check per line, with advice if something is missing."""
 
 import errno
 import importlib.metadata
@@ -25,19 +25,21 @@ from server.db import WAL_SAFE, Database
 from server.migrate import check_current
 from server.settings import GIB, Settings
 from server.store import Store
-from sparsight.checks import Check
+from sparsight.doctor_check import Check
 from sparsight.privacy_checks import examine_privacy
 from sparsight.service_checks import check_worker_folders, examine_service
 
 DISK_LOW_BYTES = 5 * GIB
-SHARED_MEMORY_BYTES = GIB // 2
-"""Ray's object store takes 256 MB of /dev/shm; below twice that it moves to disk."""
+"""Free disk space below which the check warns, in bytes."""
 
-ASK_S = 2.0
-"""How long what has the port may take to say what it is."""
+SHARED_MEMORY_BYTES = GIB // 2
+"""Free /dev/shm below which the check warns: Ray's object store takes 256 MB of it, or moves to disk."""
+
+PORT_OWNER_TIMEOUT_S = 2.0
+"""Seconds within which the program that uses the port must respond."""
 
 PROBE_S = 120
-"""Longest time of a probe in a process of its own."""
+"""Timeout of a probe that runs in a separate process, in seconds."""
 
 NVRTC_PROBE = """
 import cupy
@@ -57,7 +59,7 @@ print(ray.__version__)
 
 
 def examine(settings: Settings) -> Iterator[Check]:
-    """Every check of this machine, in the order in which they matter; a check never raises."""
+    """Yield every check of this machine, the most important first; a check never raises."""
     devices = list_devices()
     yield _python()
     yield from _folders(settings)
@@ -79,24 +81,24 @@ def _python() -> Check:
 
 
 def _folders(settings: Settings) -> Iterator[Check]:
-    """Whether the folders that processes write can be written, or the parents in which they will be made."""
-    tried = set()
-    for name, folder, variable in _written(settings):
+    """Check that the folders that Sparsight writes, or the parents in which it creates them, are writable."""
+    checked = set()
+    for name, folder, variable in _writable_folders(settings):
         try:
-            place = _existing(folder)
-            if place in tried:
+            existing = _nearest_existing(folder)
+            if existing in checked:
                 continue
-            tried.add(place)
-            with tempfile.TemporaryFile(dir=place):
+            checked.add(existing)
+            with tempfile.TemporaryFile(dir=existing):
                 yield Check(name, "ok", f"{folder} is writable")
         except OSError as error:
-            found = f"{folder} cannot be written: {error.strerror or error}"
-            yield Check(name, "fail", found, f"Set {variable} to a folder that you may write.")
+            state = f"{folder} is not writable: {error.strerror or error}"
+            yield Check(name, "fail", state, f"Set {variable} to a writable folder.")
 
 
-def _written(settings: Settings) -> Iterator[tuple[str, Path, str]]:
-    """Every folder that a process writes, with the variable that chooses it."""
-    yield "Home", settings.home, "SPARSIGHT_HOME"
+def _writable_folders(settings: Settings) -> Iterator[tuple[str, Path, str]]:
+    """Yield (name, folder, variable that sets it) of every folder that Sparsight writes."""
+    yield "Data directory", settings.home, "SPARSIGHT_HOME"
     store = Store(settings.resolved_store)
     if store.is_local:
         yield "Matrices", Path(store.root), "SPARSIGHT_STORE"
@@ -107,20 +109,20 @@ def _written(settings: Settings) -> Iterator[tuple[str, Path, str]]:
 
 
 def _disk(settings: Settings) -> Check:
-    free = shutil.disk_usage(_existing(settings.home)).free
-    found = f"{free / GIB:.1f} GiB free for matrices and results"
+    free = shutil.disk_usage(_nearest_existing(settings.home)).free
+    state = f"{free / GIB:.1f} GiB free for matrices and results"
     if free < DISK_LOW_BYTES:
-        return Check("Disk", "warn", found, "Large matrices need more: set SPARSIGHT_HOME to a larger disk.")
-    return Check("Disk", "ok", found)
+        return Check("Disk", "warn", state, "Large matrices need more. Set SPARSIGHT_HOME to a larger disk.")
+    return Check("Disk", "ok", state)
 
 
-def _existing(folder: Path) -> Path:
-    """The folder, or its nearest parent that exists, as far as this user sees."""
-    return next(place for place in (folder, *folder.absolute().parents) if _is_there(place))
+def _nearest_existing(folder: Path) -> Path:
+    """Return the folder or its nearest parent that exists and that this user can see."""
+    return next(path for path in (folder, *folder.absolute().parents) if _exists(path))
 
 
-def _is_there(path: Path) -> bool:
-    """Whether this user sees that it exists."""
+def _exists(path: Path) -> bool:
+    """Return whether the path exists and this user can see it."""
     try:
         return path.exists()
     except PermissionError:
@@ -131,27 +133,27 @@ def _database(settings: Settings) -> Check:
     try:
         with closing(Database(settings.resolved_database_url)) as database:
             if _is_missing_file(settings, database):
-                return Check("Database", "ok", "none yet; the first start makes it")
+                return Check("Database", "ok", "none yet; the first start creates it")
             check_current(database)
             with database.usable(), database.read() as session:
                 jobs = session.execute(text("SELECT count(*) FROM jobs")).scalar_one()
             return Check("Database", "ok", f"{database.name} with {jobs} jobs")
     except SparsightError as error:
-        return _split("Database", "fail", error.message)
+        return _check_of_message("Database", "fail", error.message)
 
 
 def _is_missing_file(settings: Settings, database: Database) -> bool:
-    """Whether it is a SQLite file that a start would make, as opening it would."""
+    """Return whether the database is a SQLite file that does not exist and that a start can create."""
     url = database.engine.url
     file = Path(url.database or "")
-    made = not settings.database_url or _is_there(file.parent)
-    return made and url.get_backend_name() == "sqlite" and not _is_there(file)
+    can_be_created = not settings.database_url or _exists(file.parent)
+    return can_be_created and url.get_backend_name() == "sqlite" and not _exists(file)
 
 
-def _split(name: str, status: Literal["warn", "fail"], message: str) -> Check:
-    """A check from a message whose last sentence says what to do."""
-    found, _, advice = message.rpartition(". ")
-    return Check(name, status, found, advice)
+def _check_of_message(name: str, status: Literal["warn", "fail"], message: str) -> Check:
+    """Return a check made from an error message whose last sentence is the advice."""
+    state, _, advice = message.rpartition(". ")
+    return Check(name, status, state, advice)
 
 
 def _sqlite(settings: Settings) -> Check:
@@ -160,31 +162,32 @@ def _sqlite(settings: Settings) -> Check:
     if sqlite3.sqlite_version_info >= WAL_SAFE:
         return Check("SQLite", "ok", f"{sqlite3.sqlite_version}, journal mode WAL")
     safe = ".".join(map(str, WAL_SAFE))
-    found = f"{sqlite3.sqlite_version}, journal mode DELETE, as before {safe}: safe, and readers wait for writers"
-    return Check("SQLite", "ok", f"{found}; nothing to do")
+    state = f"{sqlite3.sqlite_version}, journal mode DELETE (WAL needs {safe}): safe, but readers wait for writers"
+    return Check("SQLite", "ok", f"{state}; nothing to do")
 
 
 def _port(settings: Settings) -> Check:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    place = f"{settings.host}:{settings.port}"
+    address = f"{settings.host}:{settings.port}"
     try:
         with socket.create_server((settings.host, settings.port), family=family):
-            return Check("Port", "ok", f"{place} is free")
+            return Check("Port", "ok", f"{address} is free")
     except OSError as error:
-        if error.errno == errno.EADDRINUSE and _is_ours(settings):
-            return Check("Port", "ok", f"{place}: Sparsight itself answers there")
-        taken = "another program has it" if error.errno == errno.EADDRINUSE else error.strerror or error
-        return Check("Port", "warn", f"{place}: {taken}", "Set SPARSIGHT_PORT to a free one, or SPARSIGHT_HOST.")
+        if error.errno == errno.EADDRINUSE and _is_sparsight(settings):
+            return Check("Port", "ok", f"{address}: a Sparsight server is running")
+        reason = "used by another program" if error.errno == errno.EADDRINUSE else error.strerror or error
+        advice = "Set SPARSIGHT_PORT to a free port, or SPARSIGHT_HOST to another address."
+        return Check("Port", "warn", f"{address}: {reason}", advice)
 
 
-def _is_ours(settings: Settings) -> bool:
-    """Whether what listens there answers /healthz as Sparsight does."""
+def _is_sparsight(settings: Settings) -> bool:
+    """Return whether the program at the port responds to /healthz as Sparsight does."""
     import httpx
 
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
     url = f"http://{f'[{host}]' if ':' in host else host}:{settings.port}/healthz"
     try:
-        answer: object = httpx.get(url, timeout=ASK_S, trust_env=False).json()
+        answer: object = httpx.get(url, timeout=PORT_OWNER_TIMEOUT_S, trust_env=False).json()
     except (httpx.HTTPError, ValueError):
         return False
     return answer == {"status": "ok"}
@@ -193,21 +196,22 @@ def _is_ours(settings: Settings) -> bool:
 def _ray() -> Check:
     version, reason = _probe(RAY_PROBE)
     if reason:
-        return Check("Ray", "fail", f"cannot be used: {reason}", "Install Sparsight again; studies need Ray.")
+        return Check("Ray", "fail", f"cannot be used: {reason}", "Studies need Ray. Reinstall Sparsight.")
     return Check("Ray", "ok", version)
 
 
 def _shared_memory() -> Check:
     folder = Path("/dev/shm")
     free = shutil.disk_usage(folder).free if folder.exists() else 0
-    found = f"{free / GIB:.1f} GiB free in {folder}"
+    state = f"{free / GIB:.1f} GiB free in {folder}"
     if free < SHARED_MEMORY_BYTES:
-        return Check("Shared memory", "warn", found, "Ray falls back to disk; give a container `--shm-size=1g`.")
-    return Check("Shared memory", "ok", found)
+        advice = "Ray falls back to disk. Start a container with `--shm-size=1g`."
+        return Check("Shared memory", "warn", state, advice)
+    return Check("Shared memory", "ok", state)
 
 
 def _gpu(devices: tuple[DeviceInfo, ...]) -> Iterator[Check]:
-    """Driver, CUDA, CuPy and NVRTC; without a GPU one line that says so."""
+    """Check driver, CUDA, CuPy, and NVRTC; yield one warning if there is no GPU."""
     gpus = [device for device in devices if device.backend == "cuda"]
     if not gpus:
         yield Check("NVIDIA driver", "warn", "no GPU found; studies run on the CPU", _driver_advice())
@@ -220,8 +224,8 @@ def _gpu(devices: tuple[DeviceInfo, ...]) -> Iterator[Check]:
 
 def _driver_advice() -> str:
     if Path("/dev/nvidiactl").exists() or os.environ.get("CUDA_VISIBLE_DEVICES") is not None:
-        return "A driver seems to be there: look at CUDA_VISIBLE_DEVICES and at `nvidia-smi`."
-    return "To measure on a GPU, install its driver and start again."
+        return "A driver seems to be installed. Check CUDA_VISIBLE_DEVICES and `nvidia-smi`."
+    return "To measure on a GPU, install the NVIDIA driver and restart."
 
 
 def _cupy(driver_major: int) -> Iterator[Check]:
@@ -229,10 +233,11 @@ def _cupy(driver_major: int) -> Iterator[Check]:
     install = f"Install it with `.venv/bin/pip install -e '.[{extra}]'` in the checkout."
     wheels = _cupy_wheels()
     if not wheels:
-        yield Check("CuPy", "fail", "is missing, so the GPU cannot be used", install)
+        yield Check("CuPy", "fail", "not installed; the GPU cannot be used", install)
         return
     if len(wheels) > 1:
-        yield Check("CuPy", "fail", f"is there {len(wheels)} times: {', '.join(wheels)}", "Uninstall all but one.")
+        state = f"installed {len(wheels)} times: {', '.join(wheels)}"
+        yield Check("CuPy", "fail", state, "Uninstall all but one.")
         return
     versions, reason = _probe(NVRTC_PROBE)
     if reason:
@@ -244,23 +249,26 @@ def _cupy(driver_major: int) -> Iterator[Check]:
     if fits:
         yield Check("NVRTC", "ok", f"{nvrtc} compiles")
     else:
-        yield Check("NVRTC", "fail", f"{nvrtc} is of a newer CUDA than the driver", install)
+        yield Check("NVRTC", "fail", f"{nvrtc} belongs to a newer CUDA than the driver supports", install)
 
 
 def _cupy_wheels() -> list[str]:
-    """The installed distributions of CuPy; there may be one."""
-    names = {str(found.name).lower() for found in importlib.metadata.distributions()}
+    """Return the names of the installed distributions of CuPy; more than one is an error."""
+    names = {str(distribution.name).lower() for distribution in importlib.metadata.distributions()}
     return sorted(name for name in names if name == "cupy" or name.startswith("cupy-cuda"))
 
 
 def _probe(program: str) -> tuple[str, str]:
-    """(what a Python program prints, ""), or ("", the last line of its error): a crash in it stays there."""
+    """Return (output, "") of a Python program, or ("", last line of its error).
+
+    It runs in a separate process, so that a crash does not end the doctor.
+    """
     try:
-        ended = subprocess.run(
+        outcome = subprocess.run(
             [sys.executable, "-P", "-c", program], capture_output=True, text=True, timeout=PROBE_S, check=False
         )
     except subprocess.TimeoutExpired:
-        return "", f"no answer in {PROBE_S} s"
-    if ended.returncode:
-        return "", (ended.stderr.strip().splitlines() or [f"it ended with {ended.returncode}"])[-1]
-    return ended.stdout.strip(), ""
+        return "", f"no response within {PROBE_S} s"
+    if outcome.returncode:
+        return "", (outcome.stderr.strip().splitlines() or [f"exit code {outcome.returncode}"])[-1]
+    return outcome.stdout.strip(), ""

@@ -1,4 +1,4 @@
-"""`sparsight jobs …` and `results`: the queue of a running server, and what its jobs have measured."""
+"""Commands `sparsight jobs …` and `results`: the jobs of a running server and their results."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -9,8 +9,8 @@ import typer
 from gpu_engine.errors import InputError
 from server.documents import Job
 from sparsight.addresses import Address, job_address, matrix_address
-from sparsight.lists import Limit, moment, print_list
 from sparsight.lookups import find_job, find_matrix
+from sparsight.paged_output import Limit, print_list, utc_minute
 from sparsight.terminal import (
     AsJson,
     Column,
@@ -21,101 +21,107 @@ from sparsight.terminal import (
     out,
     print_json,
     print_pairs,
-    say,
+    print_status,
 )
 
-app = typer.Typer(help="Jobs of a running server.", no_args_is_help=True)
+app = typer.Typer(help="List, follow, and stop jobs.", no_args_is_help=True)
 JobId = Annotated[
     Address,
-    typer.Argument(metavar="JOB", help="Id of the job, how it begins, or its URL.", parser=job_address),
+    typer.Argument(metavar="JOB", help="Job id, a unique prefix of it, or its URL.", parser=job_address),
 ]
 SHORT_ID = 8
-"""Characters of a job's id in a list; every command takes them for the id."""
+"""Characters of a job id in a table; every command accepts them as the id."""
 
 
 @app.command()
 def ls(
-    state: Annotated[str, typer.Option(help="queued, running, succeeded, failed or cancelled.")] = "",
-    study: Annotated[str, typer.Option(help="Name of a study.")] = "",
-    matrix: Annotated[Address | None, typer.Option(help="Id or URL of a matrix.", parser=matrix_address)] = None,
+    state: Annotated[str, typer.Option(help="Only queued, running, succeeded, failed, or cancelled jobs.")] = "",
+    study: Annotated[str, typer.Option(help="Only jobs of this study.")] = "",
+    matrix: Annotated[
+        Address | None, typer.Option(help="Only jobs of this matrix (id or URL).", parser=matrix_address)
+    ] = None,
     limit: Limit = 50,
     server: Server = None,
     as_json: AsJson = False,
 ) -> None:
-    """List jobs, the newest first."""
+    """List jobs, newest first."""
     from sparsight.run import Task
 
     with connect(server, *filter(None, [matrix])) as client:
         matrix_id = find_matrix(client, matrix)["id"] if matrix else ""
         columns = _columns(Task(client, messages(), out()).name)
-        none = "There is no such job. Queue one with `sparsight run`."
-        print_list(client.jobs(state, study, matrix_id), limit, columns, none, as_json)
+        message = "No jobs match. Queue one with `sparsight run`."
+        print_list(client.jobs(state, study, matrix_id), limit, columns, message, as_json)
 
 
 @app.command(epilog="Example: sparsight jobs watch 5f0c6a1e --timeout 600")
 def watch(job: JobId, timeout: Timeout = None, server: Server = None, as_json: AsJson = False) -> None:
-    """Follow a job to its end and print its results; Ctrl-C leaves it running."""
+    """Follow a job until it ends and print its results. Ctrl-C leaves the job running."""
     from sparsight.run import Task
 
     with connect(server, job) as client:
-        found = find_job(client, job)
-        raise typer.Exit(Task(client, messages(), out()).follow(found, timeout, as_json))
+        document = find_job(client, job)
+        raise typer.Exit(Task(client, messages(), out()).follow(document, timeout, as_json))
 
 
 @app.command(epilog="Example: sparsight jobs show 5f0c6a1e")
 def show(job: JobId, server: Server = None, as_json: AsJson = False) -> None:
-    """Show one job: its matrices, parameters, state and times."""
+    """Show one job: its matrices, parameters, state, and times."""
     from sparsight.run import Task
 
     with connect(server, job) as client:
-        found = find_job(client, job)
+        document = find_job(client, job)
         if as_json:
-            print_json(found)
+            print_json(document)
             return
         name = Task(client, messages(), out()).name
-        facts: dict[str, Any] = {column.heading: column.cell(found) for column in _columns(name)} | {"job": found["id"]}
+        facts: dict[str, Any] = {column.heading: column.cell(document) for column in _columns(name)}
+        facts["job"] = document["id"]
         del facts["matrix"]
-        facts |= {f"matrix {place}": f"{entry}  {name(entry)}" for place, entry in enumerate(found["matrix_ids"], 1)}
-    facts |= {"place in the queue": found["queue_position"]} if found["queue_position"] else {}
-    facts |= {"waits because": found["waiting_reason"]} if found.get("waiting_reason") else {}
-    facts |= {"retry of": found["retry_of"]} if found["retry_of"] else {}
-    facts |= {"error": found["error"].get("detail", "")} if found["error"] else {}
-    facts |= found["params"]
-    print_pairs(out(), {name: _shown(value) for name, value in facts.items()})
+        facts |= {f"matrix {number}": f"{id_}  {name(id_)}" for number, id_ in enumerate(document["matrix_ids"], 1)}
+    facts |= {"position": document["queue_position"]} if document["queue_position"] else {}
+    facts |= {"waiting for": document["waiting_reason"]} if document.get("waiting_reason") else {}
+    facts |= {"rerun of": document["retry_of"]} if document["retry_of"] else {}
+    facts |= {"error": document["error"].get("detail", "")} if document["error"] else {}
+    facts |= document["params"]
+    print_pairs(out(), {name: _cell_text(value) for name, value in facts.items()})
 
 
 @app.command(epilog="Example: sparsight jobs retry 5f0c6a1e")
 def retry(job: JobId, server: Server = None, as_json: AsJson = False) -> None:
-    """Queue the same again once a job is over; prints the id of the new job."""
+    """Queue an ended job again and print the id of the new job."""
     from sparsight.run import Task
 
     with connect(server, job) as client:
-        again = client.retry(find_job(client, job)["id"])
+        new_job = client.retry(find_job(client, job)["id"])
         task = Task(client, messages(), out())
-        task.tell(again)
-        task.print_job(again, as_json)
+        task.print_queued(new_job)
+        task.print_job(new_job, as_json)
 
 
 @app.command()
 def cancel(job: JobId, server: Server = None, as_json: AsJson = False) -> None:
-    """End a queued or running job; what it has measured stays."""
+    """End a queued or running job at once. The results so far are kept."""
     with connect(server, job) as client:
-        ended = client.cancel(find_job(client, job)["id"])
+        document = client.cancel(find_job(client, job)["id"])
     if as_json:
-        print_json(ended)
+        print_json(document)
     else:
-        say(f"The job {ended['id']} is {ended['state']}.")
+        print_status(f"Job {document['id']} is {document['state']}.")
 
 
 @app.command()
 def stop(job: JobId, server: Server = None, as_json: AsJson = False) -> None:
-    """Stop a running job after its current round and keep its results."""
+    """Stop a running job after the current round. The results so far are kept."""
     with connect(server, job) as client:
-        stopped = client.stop(find_job(client, job)["id"])
+        document = client.stop(find_job(client, job)["id"])
     if as_json:
-        print_json(stopped)
+        print_json(document)
     else:
-        say(f"Job {stopped['id']} will stop after the current round; its results are kept.")
+        print_status(f"Job {document['id']} will stop after the current round; its results are kept.")
+
+
+app.command("enough", hidden=True, help="Former name of `jobs stop`.")(stop)
 
 
 def results(
@@ -124,28 +130,28 @@ def results(
     server: Server = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what a job has measured so far."""
+    """Print the results of a job. A running job has partial results."""
     from sparsight.run import Task
 
     if as_csv and as_json:
-        raise InputError("Choose one of --csv and --json.")
+        raise InputError("--csv and --json exclude each other. Use one of them.")
     with connect(server, job) as client:
-        found = find_job(client, job)
+        document = find_job(client, job)
         if as_csv:
-            typer.echo(client.results_csv(found["id"]), nl=False)
+            typer.echo(client.results_csv(document["id"]), nl=False)
         else:
-            Task(client, messages(), out()).print_results(found, as_json)
+            Task(client, messages(), out()).print_results(document, as_json)
 
 
 def _columns(name: Callable[[str], str]) -> tuple[Column[Job], ...]:
-    """The columns of a list of jobs; `name` is that of a matrix by its id."""
+    """Return the columns of a table of jobs; `name` maps the id of a matrix to its name."""
     return (
         Column("job", lambda job: job["id"][:SHORT_ID]),
         Column("matrix", lambda job: _names(job, name), is_name=True),
         Column("study", lambda job: job["study"]),
-        Column("state", lambda job: "running, worker silent" if job["lease_expired"] else job["state"]),
-        Column("queued (UTC)", lambda job: moment(job["created_at"])),
-        Column("took", _took, right=True),
+        Column("state", lambda job: "running, worker unavailable" if job["lease_expired"] else job["state"]),
+        Column("queued (UTC)", lambda job: utc_minute(job["created_at"])),
+        Column("duration", _duration, right=True),
         Column("cases", lambda job: f"{job['progress']['done']:.0f} of {job['progress']['total']:.0f}", right=True),
         Column("device", lambda job: job["device"]),
     )
@@ -156,14 +162,14 @@ def _names(job: Job, name: Callable[[str], str]) -> str:
     return f"{name(first)} + {len(others)}" if others else name(first)
 
 
-def _took(job: Job) -> str:
-    """Hours, minutes and seconds of a job that has run; empty for any other."""
+def _duration(job: Job) -> str:
+    """Return the run time of an ended job as H:MM:SS; empty for other jobs."""
     if job["started_at"] is None or job["finished_at"] is None:
         return ""
-    took = datetime.fromisoformat(job["finished_at"]) - datetime.fromisoformat(job["started_at"])
-    return str(timedelta(seconds=round(took.total_seconds())))
+    run_time = datetime.fromisoformat(job["finished_at"]) - datetime.fromisoformat(job["started_at"])
+    return str(timedelta(seconds=round(run_time.total_seconds())))
 
 
-def _shown(value: Any) -> str:
-    """A fact in a terminal; a list as `--set` takes it."""
+def _cell_text(value: Any) -> str:
+    """Return a value as text; a list in the form that `--set` accepts."""
     return ",".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""`sparsight matrix …`: the catalogue of a running server."""
+"""Commands `sparsight matrix …`: the matrices of a running server."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -10,10 +10,10 @@ import typer
 from gpu_engine.errors import InputError, quote
 from server.documents import Advice, Matrix
 from sparsight.addresses import Address, matrix_address
-from sparsight.lists import Limit, moment, print_list
 from sparsight.lookups import find_matrix
+from sparsight.paged_output import Limit, print_list, utc_minute
 from sparsight.read_options import ReadOptionsCommand
-from sparsight.report import duration
+from sparsight.report import format_duration
 from sparsight.sources import parse_call
 from sparsight.terminal import (
     AsJson,
@@ -22,17 +22,17 @@ from sparsight.terminal import (
     connect,
     messages,
     out,
+    print_hidden_columns,
     print_json,
     print_pairs,
+    print_status,
     print_table,
-    say,
-    say_left_out,
 )
 
-app = typer.Typer(help="Matrices of a running server.", no_args_is_help=True)
+app = typer.Typer(help="Add, list, and delete matrices.", no_args_is_help=True)
 MatrixId = Annotated[
     Address,
-    typer.Argument(metavar="MATRIX", help="Id of the matrix, how it begins, or its URL.", parser=matrix_address),
+    typer.Argument(metavar="MATRIX", help="Matrix id, a unique prefix of it, or its URL.", parser=matrix_address),
 ]
 COLUMNS: tuple[Column[Matrix], ...] = (
     Column("id", lambda matrix: matrix["id"]),
@@ -41,10 +41,10 @@ COLUMNS: tuple[Column[Matrix], ...] = (
     Column("state", lambda matrix: matrix["state"]),
     Column("rows", lambda matrix: matrix["n_rows"], right=True),
     Column("columns", lambda matrix: matrix["n_cols"], right=True),
-    Column("added (UTC)", lambda matrix: moment(matrix["created_at"])),
+    Column("added (UTC)", lambda matrix: utc_minute(matrix["created_at"])),
 )
 RECORDED = "recorded-"
-"""How the ids of matrices begin that came with recorded results."""
+"""Prefix of the ids of reference matrices."""
 
 
 @app.command(
@@ -52,115 +52,118 @@ RECORDED = "recorded-"
 )
 def add(
     ctx: typer.Context,
-    file: Annotated[Path | None, typer.Argument(help="Matrix file.", exists=True, dir_okay=False)] = None,
-    generate: Annotated[str, typer.Option(metavar="GENERATOR:NAME=VALUE,…", help="Generate one instead.")] = "",
-    name: Annotated[str, typer.Option(help="What to call it.")] = "",
+    file: Annotated[Path | None, typer.Argument(help="Matrix file to upload.", exists=True, dir_okay=False)] = None,
+    generate: Annotated[
+        str, typer.Option(metavar="GENERATOR:NAME=VALUE,…", help="Generate a matrix instead of uploading a file.")
+    ] = "",
+    name: Annotated[str, typer.Option(help="Name of the matrix on the server.")] = "",
     server: Server = None,
     as_json: AsJson = False,
 ) -> None:
-    """Upload a matrix file, or have the server generate a matrix; prints its id."""
+    """Upload a matrix file, or generate a matrix on the server, and print its id."""
     from gpu_engine.matrix_io.options import chosen, parse_options
     from sparsight.run import Task
 
     options = chosen(parse_options(ctx.obj or {}))
     if (file is None) == (not generate):
-        raise InputError("Give either a file or --generate GENERATOR:NAME=VALUE,….")
+        raise InputError("Give exactly one of: a file, --generate GENERATOR:NAME=VALUE,….")
     if generate and options:
-        raise InputError(f"A generated matrix leaves nothing open; leave --{' --'.join(options)} out.")
+        raise InputError(f"Generated matrices have no file options. Remove --{' --'.join(options)}.")
     with connect(server) as client:
         task = Task(client, messages(), out())
         if file is not None:
             matrix = task.upload(file, name, **options)
         else:
             call = parse_call(generate)
-            matrix = task.settle(client.generate(call.generator, name, **call.parameters))
+            matrix = task.wait_until_read(client.generate(call.generator, name, **call.parameters))
     if name and " ".join(name.split()) != matrix["name"]:
-        say(f"The server has this matrix already, as {quote(matrix['name'])}, and keeps that name.")
+        print_status(f"The server already has this matrix and keeps its name {quote(matrix['name'])}.")
     if as_json:
         print_json(matrix)
         return
     typer.echo(matrix["id"])
-    say(f"{matrix['name']}: {matrix['n_rows']} × {matrix['n_cols']}, {matrix['nnz']} nonzeros.")
+    print_status(f"{matrix['name']}: {matrix['n_rows']} × {matrix['n_cols']}, {matrix['nnz']} nonzeros.")
 
 
 @app.command()
 def ls(
-    query: Annotated[str, typer.Argument(help="Part of the name, or how id or fingerprint begin.")] = "",
+    query: Annotated[str, typer.Argument(help="Part of the name, or a prefix of the id or fingerprint.")] = "",
     sort: Annotated[
-        str, typer.Option(help="created_at, name, n_rows, nnz …; a minus before it: descending.")
+        str, typer.Option(help="created_at, name, n_rows, nnz …; with a leading minus descending.")
     ] = "-created_at",
-    recorded: Annotated[bool, typer.Option("--recorded", help="Those that came with recorded results too.")] = False,
+    recorded: Annotated[bool, typer.Option("--recorded", help="Include reference matrices.")] = False,
     limit: Limit = 50,
     server: Server = None,
     as_json: AsJson = False,
 ) -> None:
-    """List matrices, the newest first."""
+    """List matrices, newest first."""
     with connect(server) as client:
-        none = "There is no such matrix. Add one with `sparsight matrix add`."
-        print_list(client.matrices(query, sort, recorded), limit, COLUMNS, none, as_json)
+        message = "No matrices match. Add one with `sparsight matrix add`."
+        print_list(client.matrices(query, sort, recorded), limit, COLUMNS, message, as_json)
         if not recorded:
-            others = client.matrices(query or RECORDED, recorded=True)
-            if count := sum(matrix["state"] == "recorded" for matrix in others):
-                say(f"Not listed: {count} that came with recorded results; --recorded lists them too.")
+            matches = client.matrices(query or RECORDED, recorded=True)
+            if count := sum(matrix["state"] == "recorded" for matrix in matches):
+                print_status(f"{count} reference matrices hidden. Use --recorded to list them.")
 
 
 @app.command(epilog="Example: sparsight matrix show 9f86d081")
 def show(matrix: MatrixId, server: Server = None, as_json: AsJson = False) -> None:
-    """Show one matrix: shape, state, features, and the kernels to try first."""
+    """Show one matrix: shape, state, features, and predicted best kernels."""
     with connect(server, matrix) as client:
-        found = find_matrix(client, matrix)
+        document = find_matrix(client, matrix)
     if as_json:
-        print_json(found)
+        print_json(document)
         return
-    facts: dict[str, Any] = {column.heading: column.cell(found) for column in COLUMNS}
-    facts["fingerprint"] = found["fingerprint"]
-    facts |= {name: value for name, value in found["features"].items() if name not in found}
-    if found["error"]:
-        facts["error"] = found["error"].get("detail", "")
-    print_pairs(out(), {name: _shown(value) for name, value in facts.items()})
-    if found["advice"]:
-        _print_advice(found["advice"])
-        close = len(found["near_best"])
-        taken = f"on the {found['advice_gpu']} the first can be taken unmeasured"
-        said = taken if found["confidence"] == "high" else "measure which is fastest"
-        say(f"Predicted within 20 % of the first, itself among them: {close}; {said}.")
+    facts: dict[str, Any] = {column.heading: column.cell(document) for column in COLUMNS}
+    facts["fingerprint"] = document["fingerprint"]
+    facts |= {name: value for name, value in document["features"].items() if name not in document}
+    if document["error"]:
+        facts["error"] = document["error"].get("detail", "")
+    print_pairs(out(), {name: _cell_text(value) for name, value in facts.items()})
+    if document["advice"]:
+        _print_advice(document["advice"])
+        near_best = len(document["near_best"])
+        high = f"High confidence on the {document['advice_gpu']}: you can use the first kernel without measuring."
+        confidence = high if document["confidence"] == "high" else "Low confidence: measure to find the fastest."
+        kernels = "kernel" if near_best == 1 else "kernels"
+        print_status(f"Predicted within 20 % of the fastest: {near_best} {kernels}. {confidence}")
 
 
 @app.command()
 def rm(
     matrix: MatrixId,
     with_results: Annotated[
-        bool, typer.Option("--with-results", help="Delete its jobs and their results too.")
+        bool, typer.Option("--with-results", help="Also delete its jobs and their results.")
     ] = False,
     server: Server = None,
     as_json: AsJson = False,
 ) -> None:
-    """Delete a matrix; one with jobs only with their results."""
+    """Delete a matrix. If it has jobs, use --with-results."""
     with connect(server, matrix) as client:
-        found = find_matrix(client, matrix)
-        client.delete_matrix(found["id"], with_results)
+        document = find_matrix(client, matrix)
+        client.delete_matrix(document["id"], with_results)
     if as_json:
-        print_json({"deleted": found["id"]})
+        print_json({"deleted": document["id"]})
     else:
-        say(f"Deleted {found['id']}: {found['name']}.")
+        print_status(f"Deleted matrix {document['id']} ({document['name']}).")
 
 
 def _print_advice(advice: Sequence[Advice]) -> None:
-    """A table of kernels, the best first, with the time that is predicted on each model of GPU."""
+    """Print a table of kernels, best first, with the predicted time on each GPU model."""
     models = list(advice[0]["predicted_s"])
     columns: tuple[Column[Advice], ...] = (
         Column("kernel", lambda entry: entry["kernel"]),
-        *(Column(model, partial(_predicted, model), right=True) for model in models),
-        Column("why", lambda entry: entry["reason"]),
+        *(Column(model, partial(_predicted_time, model), right=True) for model in models),
+        Column("reason", lambda entry: entry["reason"]),
     )
     console = out()
-    say("\nKernels to try first, with predicted times of a warm product", console, "italic")
-    say_left_out(print_table(console, columns, advice), "--json")
+    print_status("\nPredicted best kernels, with predicted times of one SpMV (warm)", console, "italic")
+    print_hidden_columns(print_table(console, columns, advice), "--json")
 
 
-def _predicted(model: str, advice: Advice) -> str:
-    return duration(advice["predicted_s"].get(model))
+def _predicted_time(model: str, advice: Advice) -> str:
+    return format_duration(advice["predicted_s"].get(model))
 
 
-def _shown(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""The checks of `sparsight doctor` that look for what other users of the host can change for the service."""
+"""Checks of `sparsight doctor` for files that other users of the host can change."""
 
 import tempfile
 from collections.abc import Iterator
@@ -7,54 +7,57 @@ from pathlib import Path
 from gpu_engine.host import caches
 from gpu_engine.host.private_files import explain, exposures_above
 from server import custom_kernels
-from server.folders import PREFIX, home_exposures, home_refusal, named_exposures
+from server.private_folders import PREFIX, home_exposures, home_refusal, named_exposures
 from server.settings import Settings
-from sparsight.checks import Check
+from sparsight.doctor_check import Check
 
 NAME = "Other users"
 
 
 def examine_privacy(settings: Settings) -> Iterator[Check]:
-    """One check for each way in which another user could change what is loaded; one that is ok where there is none."""
-    checks = [*_home(settings.home), *_named(settings), *_custom_kernels(settings), *_temporary()]
-    yield from checks or [Check(NAME, "ok", "cannot change what the service loads")]
+    """Yield one check per path that other users can change, or one `ok` if there is none."""
+    checks = [*_check_home(settings.home), *_check_settings(settings), *_check_custom_kernels(settings)]
+    checks += _check_temporary_folder()
+    yield from checks or [Check(NAME, "ok", "cannot change files that the service loads")]
 
 
-def _home(home: Path) -> Iterator[Check]:
+def _check_home(home: Path) -> Iterator[Check]:
+    """Check the caches and the data directory."""
     for cache in caches.emptied:
-        yield Check(NAME, "warn", f"could write the cache {cache}", "It was emptied just now; there is nothing to do.")
+        advice = "Sparsight has just emptied it; there is nothing to do."
+        yield Check(NAME, "warn", f"could write to the cache {cache}", advice)
     try:
         if not home.exists():
             return
-        found, refused = "; ".join(home_exposures(home)), home_refusal(home)
+        exposures, refusal = "; ".join(home_exposures(home)), home_refusal(home)
     except OSError as error:
         yield Check(NAME, "fail", f"{home} cannot be read: {error.strerror}", "Run this as the user of the service.")
         return
-    if refused:
-        yield _split(refused)
-    elif found:
-        yield Check(NAME, "warn", found, "The next start of the service closes it.")
+    if refusal:
+        yield _failed_check(refusal)
+    elif exposures:
+        yield Check(NAME, "warn", exposures, "The next start of the service removes this access.")
 
 
-def _named(settings: Settings) -> Iterator[Check]:
-    """What variables name outside the home: a start is refused there."""
+def _check_settings(settings: Settings) -> Iterator[Check]:
+    """Check paths outside the data directory that settings name; an exposed one prevents a start."""
     for variable, exposure in named_exposures(settings):
         yield Check(NAME, "fail", f"{variable}: {exposure.sentence}", f"Run `{exposure.command}`.")
 
 
-def _custom_kernels(settings: Settings) -> Iterator[Check]:
+def _check_custom_kernels(settings: Settings) -> Iterator[Check]:
     folder = custom_kernels.folder_of(settings)
-    if folder and (refused := custom_kernels.refusal(folder)):
-        yield _split(refused)
+    if folder and (refusal := custom_kernels.refusal(folder)):
+        yield _failed_check(refusal)
 
 
-def _temporary() -> Iterator[Check]:
-    """Whether others can replace the temporary folder of a worker."""
+def _check_temporary_folder() -> Iterator[Check]:
+    """Check that other users cannot replace the temporary folder of a worker."""
     for exposure in exposures_above(Path(tempfile.gettempdir()) / PREFIX):
-        yield _split(explain(exposure))
+        yield _failed_check(explain(exposure))
 
 
-def _split(message: str) -> Check:
-    """A failed check from a sentence and what to do about it."""
-    found, _, advice = message.partition(". ")
-    return Check(NAME, "fail", found, advice)
+def _failed_check(message: str) -> Check:
+    """Return a failed check made from a message: the state, then the advice."""
+    state, _, advice = message.partition(". ")
+    return Check(NAME, "fail", state, advice)

@@ -1,4 +1,4 @@
-"""Problem documents of a server as errors of our tree; what to do in the words of Python or of the command line."""
+"""Errors from problem documents of a server, with advice for Python or for the command line."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -19,51 +19,55 @@ STATUS_ERRORS: Mapping[int, type[SparsightError]] = {
     504: UnavailableError,
     507: errors.DiskFullError,
 }
-
+"""HTTP status → error class, for problem documents with an unknown code."""
 
 Hints = Mapping[Hint | Literal["name_server"], str]
+"""Code of a hint → advice."""
 
 PYTHON: Hints = {
-    "choose_direction": "Pass directed=True if it is the edge u → v, directed=False if it stands for both.",
+    "choose_direction": "Pass directed=True for edges u → v, or directed=False for edges in both directions.",
     "choose_duplicates": "Pass duplicates='sum' or duplicates='last'.",
     "choose_field": "Pass field='real' or field='pattern'.",
     "choose_header": "Pass header='sizes' or header='edge'.",
-    "choose_ids": "Pass ids='shared' for a square matrix, ids='apart' for rows and columns with ids of their own.",
-    "choose_weights": "Pass weights='values' if they are weights, weights='ignore' if they are times.",
-    "delete_with_results": "Pass with_results=True to delete them with it.",
-    "fetch_matrix": "Client.fetch brings it with its values; measure that one.",
-    "generate_matrix": "Client.generate makes it with its values; measure that one.",
-    "list_jobs": "Client.jobs() lists them.",
-    "list_matrices": "Client.matrices() lists them.",
-    "name_server": "Start one with `sparsight serve`, or pass the address of another.",
-    "send_token": "Pass it as Client(server, token).",
+    "choose_ids": "Pass ids='shared' for a square matrix, or ids='apart' if rows and columns have separate ids.",
+    "choose_weights": "Pass weights='values' if the numbers are weights, or weights='ignore' if they are timestamps.",
+    "delete_with_results": "Pass with_results=True to delete the jobs and their results too.",
+    "fetch_matrix": "Use Client.fetch to download the matrix with its values, and measure that one.",
+    "generate_matrix": "Use Client.generate to generate the matrix with its values, and measure that one.",
+    "list_jobs": "Use Client.jobs() to list all jobs.",
+    "list_matrices": "Use Client.matrices() to list all matrices.",
+    "name_server": "Start a server with `sparsight serve`, or pass the address of another server.",
+    "send_token": "Pass the token as Client(server, token).",
 }
+"""Advice for users of Client."""
+
 COMMAND: Hints = {
-    "choose_direction": "Give --directed true if it is the edge u → v, --directed false if it stands for both.",
-    "choose_duplicates": "Give --duplicates sum or --duplicates last.",
-    "choose_field": "Give --field real or --field pattern.",
-    "choose_header": "Give --header sizes or --header edge.",
-    "choose_ids": "Give --ids shared for a square matrix, --ids apart for rows and columns with ids of their own.",
-    "choose_weights": "Give --weights values if they are weights, --weights ignore if they are times.",
-    "delete_with_results": "Give --with-results to delete them with it.",
-    "fetch_matrix": "`sparsight matrix fetch` brings it with its values; measure that one.",
-    "generate_matrix": "`sparsight matrix add --generate` makes it with its values; measure that one.",
-    "list_jobs": "`sparsight jobs ls` lists them.",
-    "list_matrices": "`sparsight matrix ls` lists them.",
-    "name_server": "Start one with `sparsight serve`, or name another with --server.",
-    "send_token": "Set SPARSIGHT_TOKEN to the token, or SPARSIGHT_TOKEN_FILE to the file that holds it.",
+    "choose_direction": "Use --directed true for edges u → v, or --directed false for edges in both directions.",
+    "choose_duplicates": "Use --duplicates sum or --duplicates last.",
+    "choose_field": "Use --field real or --field pattern.",
+    "choose_header": "Use --header sizes or --header edge.",
+    "choose_ids": "Use --ids shared for a square matrix, or --ids apart if rows and columns have separate ids.",
+    "choose_weights": "Use --weights values if the numbers are weights, or --weights ignore if they are timestamps.",
+    "delete_with_results": "Use --with-results to delete the jobs and their results too.",
+    "fetch_matrix": "Use `sparsight matrix fetch` to download the matrix with its values, and measure that one.",
+    "generate_matrix": "Use `sparsight matrix add --generate` to generate it with its values, and measure that one.",
+    "list_jobs": "Use `sparsight jobs ls` to list all jobs.",
+    "list_matrices": "Use `sparsight matrix ls` to list all matrices.",
+    "name_server": "Start a server with `sparsight serve`, or give another one with --server.",
+    "send_token": "Set SPARSIGHT_TOKEN to the token, or SPARSIGHT_TOKEN_FILE to the path of its file.",
 }
+"""Advice for users of the command line."""
 
 
 def error_of(problem: Mapping[str, Any], status: int, hints: Hints) -> SparsightError:
-    """The error that a problem document tells of: by its code, else by its status."""
-    known = {kind.code: kind for kind in _family(SparsightError)}
+    """Return the error of a problem document: by its code, or by the status if the code is unknown."""
+    known = {kind.code: kind for kind in _with_subclasses(SparsightError)}
     kind = known.get(str(problem.get("code")), STATUS_ERRORS.get(status, SparsightError))
-    said = problem.get("detail") or problem.get("title") or f"The server answered {status}."
-    words = {str(name): text for name, text in hints.items()}
-    hint = words.get(str(problem.get("hint_code")), problem.get("hint"))
-    return kind(" ".join(str(part) for part in (said, hint) if part))
+    detail = problem.get("detail") or problem.get("title") or f"The server responded with status {status}."
+    advice_by_code = {str(code): advice for code, advice in hints.items()}
+    hint = advice_by_code.get(str(problem.get("hint_code")), problem.get("hint"))
+    return kind(" ".join(str(part) for part in (detail, hint) if part))
 
 
-def _family(kind: type[SparsightError]) -> list[type[SparsightError]]:
-    return [kind, *(member for child in kind.__subclasses__() for member in _family(child))]
+def _with_subclasses(kind: type[SparsightError]) -> list[type[SparsightError]]:
+    return [kind, *(member for child in kind.__subclasses__() for member in _with_subclasses(child))]

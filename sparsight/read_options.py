@@ -1,6 +1,6 @@
-"""The options of ReadOptions as flags of a command, made when the command is looked at.
+"""Command-line flags for the fields of ReadOptions, created when the command is used.
 
-The readers take seconds to import, which no other command should wait for.
+Importing the readers takes seconds; other commands must not wait for it.
 """
 
 from dataclasses import fields
@@ -12,18 +12,19 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 SWITCH = Literal["true", "false"]
+"""Values of a flag for a field of type bool."""
 
 
 class ReadOptionsCommand(TyperCommand):
-    """A command with a flag for each field of ReadOptions; `ctx.obj` holds name → text of those that were given."""
+    """Command with one flag per field of ReadOptions; `ctx.obj` maps each given flag to its text."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The parameters of the function, then the flags."""
+        """Return the parameters of the function, then the flags."""
         return [*self.params, *_flags(), *super().get_params(ctx)[len(self.params) :]]
 
 
 def _flags() -> list[Any]:
-    """The flags, as Typer makes them of the parameters of a function."""
+    """Return the flags, which Typer creates from the parameters of a function."""
     from gpu_engine.matrix_io import ReadOptions
 
     def command() -> None: ...
@@ -38,13 +39,12 @@ def _flags() -> list[Any]:
 
 def _flag(name: str, hint: Any, description: str) -> Parameter:
     choices = hint if get_origin(hint) is Literal else SWITCH
-    option = typer.Option(
-        help=description, callback=_keep, expose_value=False, rich_help_panel="What a file leaves open"
-    )
+    panel = "Options for edge lists and incomplete Matrix Market headers"
+    option = typer.Option(help=description, callback=_store_value, expose_value=False, rich_help_panel=panel)
     return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[choices | None, option])
 
 
-def _keep(ctx: typer.Context, param: typer.CallbackParam, value: str | None) -> str | None:
+def _store_value(ctx: typer.Context, param: typer.CallbackParam, value: str | None) -> str | None:
     if value is not None:
         ctx.ensure_object(dict)[str(param.name)] = value
     return value

@@ -1,4 +1,4 @@
-"""`sparsight serve`: the API in this process, a worker beside it, and nothing left behind when it stops."""
+"""Command `sparsight serve`: the API in this process and a worker in a child process, both stopped together."""
 
 import gc
 import logging
@@ -12,21 +12,25 @@ import uvicorn
 
 from gpu_engine.errors import UnavailableError
 from server import connection, first_start, import_recordings, retention
-from server.folders import open_service
 from server.guard import check_access
 from server.main import create_app
 from server.migrate import migrate
+from server.private_folders import open_service
 from server.settings import Settings
 from sparsight.worker_process import WorkerProcess
 
 log = logging.getLogger(__name__)
 
 GRACE_S = 3
-"""How long answers that are on their way may take when the server stops."""
+"""Seconds that open responses may take when the server stops."""
 
 
 class Server(uvicorn.Server):
-    """A uvicorn server that tells when it answers, and when it is about to stop."""
+    """Uvicorn server with callbacks.
+
+    on_ready  called when the server accepts requests
+    on_stop   called before it shuts down
+    """
 
     def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None], on_stop: Callable[[], None]) -> None:
         super().__init__(config)
@@ -34,38 +38,38 @@ class Server(uvicorn.Server):
         self._on_stop = on_stop
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Starts to listen, then tells."""
+        """Start to listen, then call on_ready."""
         await super().startup(sockets)
         if self.started:
             self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Tells, then waits for open answers."""
+        """Call on_stop, then wait for open responses."""
         self._on_stop()
         await super().shutdown(sockets)
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A bound socket; port 0 takes a free one; raises UnavailableError where it is taken."""
+    """Return a bound socket (port 0: any free port); raise UnavailableError if the port is in use."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         raise UnavailableError(
-            f"Cannot listen on {host}:{port}: {error.strerror or error}. Choose another port, as in --port {port + 1}."
+            f"Cannot listen on {host}:{port}: {error.strerror or error}. Choose another port: --port {port + 1}."
         ) from error
 
 
 def address(listener: socket.socket) -> str:
-    """The URL of a listening socket."""
+    """Return the URL of a listening socket."""
     host, port = listener.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def serve(settings: Settings, with_worker: bool, announce: Callable[[str], None]) -> None:
-    """Migrates the database and serves until SIGINT or SIGTERM; `announce` is told the address when it answers.
+    """Migrate the database and serve until SIGINT or SIGTERM; call `announce` with the URL when the server is ready.
 
-    Raises InputError for an address that others reach, unless there is a token.
+    Raises InputError if other hosts can reach the address and no token exists.
     """
     check_access(settings)
     signal.signal(signal.SIGTERM, _interrupt)
@@ -93,7 +97,7 @@ def _run(settings: Settings, listener: socket.socket, with_worker: bool, announc
 
     config = uvicorn.Config(
         app,
-        # Its messages go where ours go.
+        # Uvicorn logs through the logging of the service.
         log_config=None,
         log_level="warning",
         access_log=False,
@@ -102,13 +106,13 @@ def _run(settings: Settings, listener: socket.socket, with_worker: bool, announc
         forwarded_allow_ips=settings.proxy,
         **connection.OPTIONS,
     )
-    # What was imported stays, and is most of what a full collection would look at, while every thread stands still.
+    # Imported objects stay for the lifetime of the process; freezing them shortens the pauses of full collections.
     gc.collect()
     gc.freeze()
     try:
         Server(config, ready, app.state.streams.close).run(sockets=[listener])
     except KeyboardInterrupt:
-        # Both signals are how a server is meant to stop.
+        # SIGINT and SIGTERM are the normal ways to stop a server.
         log.debug("stopped by a signal")
     finally:
         stopping.set()

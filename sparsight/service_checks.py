@@ -1,4 +1,4 @@
-"""The checks of `sparsight doctor` that look at a service in use: its database, queue, uploads and folders."""
+"""Checks of `sparsight doctor` for a service in use: its database, engine, queue, uploads, and worker folders."""
 
 import os
 import tempfile
@@ -14,17 +14,20 @@ from gpu_engine.errors import SparsightError, UnavailableError
 from gpu_engine.host.private_files import OTHERS_MAY
 from server import devices, engine_faults
 from server.db import CHECKED_BYTES, Database
-from server.folders import PREFIX, check_temporary_folder
 from server.ingest import is_silent
 from server.jobs.failed_starts import STARTS_MAX
 from server.migrate import check_current
 from server.models import JobRow, JobState, MatrixRow, MatrixState
+from server.private_folders import PREFIX, check_temporary_folder
 from server.settings import GIB, Settings
-from sparsight.checks import Check
+from sparsight.doctor_check import Check
 
 
 def examine_service(settings: Settings) -> Iterator[Check]:
-    """Nothing where there is no database of this release; what is wrong with that is said elsewhere."""
+    """Yield the checks of the database, engine, queue, and uploads; none without a database of this release.
+
+    Another check reports a missing or outdated database.
+    """
     try:
         with closing(Database(settings.resolved_database_url)) as database:
             if database.engine.dialect.name == "sqlite" and not Path(database.engine.url.database or "").is_file():
@@ -40,60 +43,61 @@ def examine_service(settings: Settings) -> Iterator[Check]:
 
 def _integrity(database: Database) -> Check:
     if database.engine.dialect.name != "sqlite":
-        return Check("Integrity", "ok", "is Postgres' own")
+        return Check("Integrity", "ok", "not checked: PostgreSQL checks itself")
     if database.bytes() > CHECKED_BYTES:
-        return Check("Integrity", "ok", f"not looked at: {database.bytes() / GIB:.1f} GiB")
+        return Check("Integrity", "ok", f"not checked: the database has {database.bytes() / GIB:.1f} GiB")
     try:
         database.check_whole()
     except UnavailableError as error:
-        found, _, advice = error.message.partition(". ")
-        return Check("Integrity", "fail", found, advice)
-    return Check("Integrity", "ok", "the database is whole")
+        state, _, advice = error.message.partition(". ")
+        return Check("Integrity", "fail", state, advice)
+    return Check("Integrity", "ok", "the database is intact")
 
 
 def _engine(session: Session) -> Check:
-    """Whether the workers can start what runs jobs."""
+    """Check that the workers can start Ray."""
     if faults := engine_faults.list_faults(session):
         advice = (
-            f"Jobs of its devices fail after {STARTS_MAX} tries; once it starts, `sparsight jobs retry` repeats them."
+            f"Jobs of its devices fail after {STARTS_MAX} attempts. When Ray starts again, "
+            "use `sparsight jobs retry` to repeat them."
         )
         return Check("Engine", "fail", " ".join(map(engine_faults.describe, faults)), advice)
-    return Check("Engine", "ok", "no worker has failed to start it")
+    return Check("Engine", "ok", "no worker reports a fault")
 
 
 def _queue(session: Session) -> Check:
-    """Whether somebody runs what is queued."""
+    """Check that a worker provides the device of every queued job."""
     alive = devices.alive(session, devices.list_devices(session))
-    counted = select(JobRow.device, func.count()).group_by(JobRow.device)
-    queued = {row[0]: row[1] for row in session.execute(counted.where(JobRow.state == JobState.QUEUED))}
+    jobs_by_device = select(JobRow.device, func.count()).group_by(JobRow.device)
+    queued = {row[0]: row[1] for row in session.execute(jobs_by_device.where(JobRow.state == JobState.QUEUED))}
     running = session.scalar(select(func.count()).where(JobRow.state == JobState.RUNNING)) or 0
     waiting = {device: number for device, number in sorted(queued.items()) if device not in alive}
     if waiting:
-        found = ", ".join(f"{number} for {device}" for device, number in waiting.items())
-        advice = "Start the worker of that host, or cancel them."
-        return Check("Queue", "warn", f"jobs wait for what no worker offers: {found}", advice)
-    offered = ", ".join(sorted(alive)) or "nothing"
-    return Check("Queue", "ok", f"{sum(queued.values())} queued, {running} running; workers offer {offered}")
+        jobs = ", ".join(f"{number} for {device}" for device, number in waiting.items())
+        advice = "Start the worker of that host, or cancel these jobs."
+        return Check("Queue", "warn", f"queued jobs need devices that no worker provides: {jobs}", advice)
+    available = ", ".join(sorted(alive)) or "none"
+    return Check("Queue", "ok", f"{sum(queued.values())} queued, {running} running; available devices: {available}")
 
 
 def _uploads(session: Session) -> Check:
     ingesting = select(func.count()).where(MatrixRow.state == MatrixState.INGESTING)
     number, lost = session.scalar(ingesting) or 0, session.scalar(ingesting.where(is_silent())) or 0
     if lost:
-        return Check("Uploads", "warn", f"{lost} matrices are read by no server any more", "Send them again.")
-    return Check("Uploads", "ok", f"{number} matrices are being read")
+        return Check("Uploads", "warn", f"{lost} uploads were interrupted", "Upload these matrices again.")
+    return Check("Uploads", "ok", f"the server is reading {number} matrices")
 
 
 def check_worker_folders() -> Check:
-    """Whether a worker has a place for its temporary folder, and no other user can enter it."""
+    """Check that a worker can create its temporary folder and that no other user can enter it."""
     try:
         check_temporary_folder()
     except UnavailableError as error:
-        found, _, advice = error.message.rpartition(". ")
-        return Check("Worker folders", "fail", found, advice)
-    ours = [path for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*") if path.lstat().st_uid == os.geteuid()]
-    opened = [path for path in ours if path.is_dir() and path.stat().st_mode & OTHERS_MAY]
-    if opened:
-        advice = f"Stop the worker, then `rm -r {opened[0]}`: nobody else may write where it imports from."
-        return Check("Worker folders", "warn", f"other users can enter {opened[0]}", advice)
+        state, _, advice = error.message.rpartition(". ")
+        return Check("Worker folders", "fail", state, advice)
+    folders = [path for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*") if path.lstat().st_uid == os.geteuid()]
+    exposed = [path for path in folders if path.is_dir() and path.stat().st_mode & OTHERS_MAY]
+    if exposed:
+        advice = f"The worker imports code from it. Stop the worker, then run `rm -r {exposed[0]}`."
+        return Check("Worker folders", "warn", f"other users can enter {exposed[0]}", advice)
     return Check("Worker folders", "ok", "closed to other users")

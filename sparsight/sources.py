@@ -1,4 +1,4 @@
-"""Source: what a command takes for a matrix: a file, a folder of files, a matrix of the server, a generator's call."""
+"""Matrix arguments of a command: files, folders of files, matrices of the server, and generator calls."""
 
 import os
 import re
@@ -14,11 +14,12 @@ from sparsight.addresses import Address, matrix_address
 from sparsight.problems import COMMAND
 
 ID = re.compile(r"[A-Za-z0-9_-]+")
+"""Text that can be the id of a matrix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The call of a generator."""
+    """Call of a matrix generator with its parameters."""
 
     generator: str
     parameters: Mapping[str, Any]
@@ -26,9 +27,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One matrix as it was named, and what that is.
+    """One matrix argument.
 
-    options  how the file is to be read: fields of ReadOptions that differ from their defaults
+    text     the argument as the user typed it
+    what     the file, the matrix on the server, or the generator call
+    options  fields of ReadOptions with which the file is read, if they differ from the defaults
     """
 
     text: str
@@ -37,22 +40,24 @@ class Source:
 
 
 def find_sources(texts: Sequence[str], options: Mapping[str, Any]) -> list[Source]:
-    """The sources that are named; no server is asked. Each error says which of them is refused.
+    """Return the sources of matrix arguments, without a request to a server; each error names its argument.
 
-    options  of the files among them that leave something open, such as edge lists
-    Raises InputError and its kinds for what is nothing of the kind, a file that is no matrix, one of which something
-    has yet to be said, options that no file leaves open, and more matrices than a job takes.
+    options  for the files that need them, such as edge lists
+    Raises InputError or a subclass for an invalid argument, a file without a matrix, a file that needs further options,
+    options that apply to no file, and too many matrices for one job.
     """
-    found = [source for text in texts for source in _sources(text, options)]
-    if superfluous := [name for name in options if not any(name in source.options for source in found)]:
-        raise ParameterError(f"None of these files leaves that open; leave --{' --'.join(superfluous)} out.")
-    if len(found) > MATRICES_MAX:
-        raise ParameterError(f"A job takes at most {MATRICES_MAX} matrices, and these are {len(found)}.")
-    return found
+    sources = [source for text in texts for source in _sources(text, options)]
+    if superfluous := [name for name in options if not any(name in source.options for source in sources)]:
+        raise ParameterError(f"These options do not apply to the given files: remove --{' --'.join(superfluous)}.")
+    if len(sources) > MATRICES_MAX:
+        raise ParameterError(
+            f"Too many matrices: {len(sources)}, but a job can have at most {MATRICES_MAX}. Use several jobs."
+        )
+    return sources
 
 
 def parse_call(text: str) -> Call:
-    """The call `generator:name=value,…`; raises ParameterError for a family, a name or a value that is none."""
+    """Return the call `generator:name=value,…`; raise ParameterError for an unknown generator, name, or value."""
     from gpu_engine.generators import find_generator
     from gpu_engine.parameters import assignments, parse_params
 
@@ -64,48 +69,47 @@ def parse_call(text: str) -> Call:
 
 
 @contextmanager
-def naming(text: str) -> Iterator[None]:
-    """Puts what was named in front of the reason why it is refused."""
+def prefix_errors(text: str) -> Iterator[None]:
+    """Put the argument before the message of every input error."""
     try:
         yield
     except OSError as error:
-        raise InputError(f"{quote(text)}: It cannot be read: {error.strerror or error}.") from error
+        raise InputError(f"{quote(text)}: Cannot read it: {error.strerror or error}.") from error
     except (InputError, NotFoundError, ConflictError) as error:
         raise type(error)(f"{quote(text)}: {error.message}") from error
 
 
 def _sources(text: str, options: Mapping[str, Any]) -> list[Source]:
-    # Path raises where the text is too long for a path, and os.path does not.
+    # Path raises an error if the text is too long for a path; os.path does not.
     if os.path.isdir(text):
-        with naming(text):
+        with prefix_errors(text):
             files = sorted(entry for entry in Path(text).iterdir() if entry.is_file())
         if not files:
-            raise InputError(f"{quote(text)}: There is no file in this folder; expected matrix files.")
+            raise InputError(f"{quote(text)}: The folder is empty. Give a folder with matrix files.")
         return [_file(str(path), path, options) for path in files]
     if os.path.exists(text):
         return [_file(text, Path(text), options)]
     if "://" in text:
         return [Source(text, matrix_address(text))]
     if ":" in text:
-        with naming(text):
+        with prefix_errors(text):
             return [Source(text, parse_call(text))]
     if not ID.fullmatch(text):
         raise InputError(
-            f"{quote(text)} is not there; expected a matrix file, a folder of them, the id of a matrix or "
-            "GENERATOR:NAME=VALUE,…."
+            f"Not found: {quote(text)}. Give a matrix file, a folder, a matrix id, or GENERATOR:NAME=VALUE,…."
         )
     return [Source(text, Address(text))]
 
 
 def _file(text: str, path: Path, options: Mapping[str, Any]) -> Source:
-    """The file, with the options of what it leaves open, as its head says."""
+    """Return the source of a file with the options that its header needs; raise MatrixFileError if one is missing."""
     from gpu_engine.matrix_io import ReadLimits, ReadOptions, read_head, reader_of
 
-    with naming(text):
+    with prefix_errors(text):
         head = read_head(path, ReadLimits())
         reader = reader_of(head)
-        own = {name: value for name, value in options.items() if name in reader.leaves_open(head)}
-        refusal = reader.told(ReadOptions(**own)).refusal(head)
+        file_options = {name: value for name, value in options.items() if name in reader.leaves_open(head)}
+        refusal = reader.with_options(ReadOptions(**file_options)).refusal(head)
         if refusal and refusal.hint:
             raise MatrixFileError(f"{refusal.message} {COMMAND[refusal.hint]}")
-        return Source(text, path, own)
+        return Source(text, path, file_options)

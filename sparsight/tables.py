@@ -1,4 +1,4 @@
-"""Results as tables: a DataFrame of many jobs, and differences as notebooks show them."""
+"""Results as tables: a pandas DataFrame of several jobs, and comparisons as HTML for notebooks."""
 
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
@@ -10,7 +10,7 @@ from gpu_engine.verdicts.differences import Difference
 
 
 class Differences(list[Difference]):
-    """Differences in the order of their cases; a notebook shows them as a table."""
+    """List of comparisons in the order of their cases; notebooks show it as a table."""
 
     def _repr_html_(self) -> str:
         heads = ("matrix", "device", "cache", "before", "after", "verdict", "ratio", "reason")
@@ -32,21 +32,21 @@ class Differences(list[Difference]):
 
 
 def frame(results: Mapping[str, Any], name_of: Callable[[str], str]) -> Any:
-    """The measurements of jobs (id → results) as a pandas DataFrame, one row each; raises InputError without pandas.
+    """Return the measurements of jobs (id → results) as a pandas DataFrame, one row per measurement.
 
-    Each row has the `job` and the name of its `matrix`, and its environment in columns of their own,
-    `environment.driver` and the like.
+    Each row has the `job`, the name of the `matrix`, and one column per environment field, such as
+    `environment.driver`. Raises InputError without pandas.
     """
     try:
         import pandas
     except ImportError as error:
-        raise InputError("to_pandas needs pandas: pip install pandas.") from error
+        raise InputError("pandas is not installed. to_pandas needs it: pip install pandas.") from error
     rows: list[dict[str, Any]] = []
     for job_id, document in results.items():
         for measurement in document["measurements"]:
-            named = {"job": job_id, "matrix": name_of(measurement["matrix_id"]), **measurement}
-            environment = named.pop("environment", {})
-            rows.append(named | {f"environment.{name}": value for name, value in environment.items()})
+            row = {"job": job_id, "matrix": name_of(measurement["matrix_id"]), **measurement}
+            environment = row.pop("environment", {})
+            rows.append(row | {f"environment.{name}": value for name, value in environment.items()})
     return pandas.DataFrame(rows)
 
 

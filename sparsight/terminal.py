@@ -1,4 +1,4 @@
-"""What the commands share: options, settings, the connection, tables; results go to stdout, all else to stderr."""
+"""Shared parts of the commands: options, settings, the connection, consoles, and tables."""
 
 import json
 import os
@@ -25,19 +25,21 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Server = Annotated[str | None, typer.Option(help="Address of the server, such as 127.0.0.1:18080.")]
-Timeout = Annotated[float | None, typer.Option(help="Seconds to wait at most.", min=0)]
+Server = Annotated[str | None, typer.Option(help="Server address, such as 127.0.0.1:18080.")]
+Timeout = Annotated[float | None, typer.Option(help="Maximum waiting time in seconds.", min=0)]
 
 UNLIMITED = 100_000
-"""Columns of what is no terminal."""
+"""Width of output that does not go to a terminal, in characters."""
 
 GAP = 2
+"""Spaces between two columns of a table."""
+
 NAME_CELLS = 22
-"""A name is shortened to this where a table is too wide."""
+"""Width to which a name is shortened if a table is too wide, in terminal cells."""
 
 
 def read_settings(**options: Any) -> Settings:
-    """The settings of this process; raises InputError naming the variables that are wrong."""
+    """Return the settings of this process; raise InputError with the names of invalid variables."""
     try:
         return Settings(**options)
     except ValidationError as error:
@@ -46,36 +48,36 @@ def read_settings(**options: Any) -> Settings:
 
 
 def connect(server: str | None, *addresses: Address) -> "Client":
-    """A client of the named server, else of the one that the addresses name, else of that of the settings.
+    """Return a client of the server given with --server, in a URL, or in the settings, in this order.
 
-    Raises InputError where two of them are named.
+    Raises InputError if option and URLs give different servers.
     """
     from sparsight.client import Client
     from sparsight.problems import COMMAND
 
     settings = read_settings()
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    named = server_of(server, *addresses)
-    return Client(named or f"http://{host}:{settings.port}", settings.token, hints=COMMAND, on_outage=_say_outage)
+    given = server_of(server, *addresses)
+    return Client(given or f"http://{host}:{settings.port}", settings.token, hints=COMMAND, on_outage=_print_outage)
 
 
-def _say_outage(message: str) -> None:
-    say(f"{message} Sparsight goes on trying.")
+def _print_outage(message: str) -> None:
+    print_status(f"{message} Trying again.")
 
 
 def messages() -> Console:
-    """The console of everything but results."""
+    """Return the console for messages (stderr)."""
     return Console(stderr=True, highlight=False)
 
 
 def out() -> Console:
-    """The console of results: of any width where it is no terminal, unless COLUMNS gives one."""
+    """Return the console for results (stdout); its width is unlimited without a terminal, unless COLUMNS is set."""
     limited = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
     return Console(highlight=False, width=None if limited else UNLIMITED)
 
 
-def say(message: str, console: Console | None = None, style: str = "") -> None:
-    """A sentence for people; on a terminal it is broken between words, and never in one."""
+def print_status(message: str, console: Console | None = None, style: str = "") -> None:
+    """Print a message to stderr or to another console; a terminal wraps it between words."""
     console = console or messages()
     if console.is_terminal:
         message = textwrap.fill(message, console.width, break_long_words=False, break_on_hyphens=False)
@@ -83,17 +85,18 @@ def say(message: str, console: Console | None = None, style: str = "") -> None:
 
 
 def print_json(document: Any) -> None:
-    """A document on one line of stdout, in ASCII where stdout takes nothing else."""
+    """Print a document as one line of JSON to stdout, in ASCII unless stdout has a Unicode encoding."""
     unicode = (sys.stdout.encoding or "").lower().startswith("utf")
     typer.echo(json.dumps(document, allow_nan=False, ensure_ascii=not unicode))
 
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[T]):
-    """A column of a table: its heading, and the cell of an item.
+    """Column of a table.
 
-    right   numbers, one under the other
-    is_name a name of any length, which may be shortened to whole words
+    cell     function that returns the cell of an item
+    right    align the cells to the right, for numbers
+    is_name  cells are names of any length, which may be shortened
     """
 
     heading: str
@@ -103,46 +106,46 @@ class Column(Generic[T]):
 
 
 def print_table(console: Console, columns: Sequence[Column[T]], items: Sequence[T]) -> list[str]:
-    """Prints the first columns, as many as fit; returns the headings of the others. No word is cut, no cell folded."""
+    """Print the leading columns that fit and return the headings of the hidden ones; no cell is cut or wrapped."""
     cells = [["" if (cell := c.cell(item)) is None else str(cell) for c in columns] for item in items]
     if sum(_widths(columns, cells)) + GAP * (len(columns) - 1) > console.width:
         cells = [[shorten(cell) if c.is_name else cell for c, cell in zip(columns, row, strict=True)] for row in cells]
     widths = _widths(columns, cells)
     ends = accumulate(width + GAP for width in widths)
-    kept = max(1, sum(end - GAP <= console.width for end in ends))
+    n_visible = max(1, sum(end - GAP <= console.width for end in ends))
     headings = [c.heading for c in columns]
     for row, style in [(headings, "bold"), *((row, "") for row in cells)]:
-        padded = (_pad(cell, width, c.right) for c, cell, width in zip(columns[:kept], row, widths, strict=False))
-        # Names are what strangers uploaded: Text keeps Rich from reading markup in them.
+        padded = (_pad(cell, width, c.right) for c, cell, width in zip(columns[:n_visible], row, widths, strict=False))
+        # Names come from uploads of other users: Text prevents Rich from interpreting markup in them.
         console.print(Text((" " * GAP).join(padded).rstrip(), style), soft_wrap=True)
-    return headings[kept:]
+    return headings[n_visible:]
 
 
 def print_pairs(console: Console, pairs: Mapping[str, str]) -> None:
-    """Names and values, one pair a line; a value that is too long for that stands on lines of its own."""
+    """Print one name and value per line; a value that does not fit starts on the next line."""
     width = max(map(cell_len, pairs), default=0) + GAP
     for name, value in pairs.items():
         if width + cell_len(value) <= console.width:
-            say(f"{name:<{width}}{value}", console)
+            print_status(f"{name:<{width}}{value}", console)
         else:
-            say(name, console)
-            say(value, console)
+            print_status(name, console)
+            print_status(value, console)
 
 
-def say_left_out(headings: Iterable[str], options: str) -> None:
-    """Which columns a table had no room for, and the options that show them; nothing where there are none."""
+def print_hidden_columns(headings: Iterable[str], options: str) -> None:
+    """Print which columns are hidden and which options show them; print nothing if none is hidden."""
     if names := ", ".join(dict.fromkeys(headings)):
-        say(f"Left out for want of room: {names}. A wider terminal shows them, and so does {options}.")
+        print_status(f"Columns hidden (terminal too narrow): {names}. Widen it or use {options}.")
 
 
 def shorten(name: str) -> str:
-    """The first words of a long name that fit NAME_CELLS, at least one."""
+    """Return the first words of a long name that fit NAME_CELLS, at least one."""
     if cell_len(name) <= NAME_CELLS:
         return name
     words = name.split()
     ends = accumulate(cell_len(word) + 1 for word in words)
-    kept = max(1, sum(end + 1 <= NAME_CELLS for end in ends))
-    return name if kept == len(words) else " ".join([*words[:kept], "…"])
+    n_words = max(1, sum(end + 1 <= NAME_CELLS for end in ends))
+    return name if n_words == len(words) else " ".join([*words[:n_words], "…"])
 
 
 def _widths(columns: Sequence[Column[T]], cells: Sequence[Sequence[str]]) -> list[int]:

@@ -1,4 +1,4 @@
-"""What is sent as a matrix file: a file, or a sparse matrix of another library as the .npz file of SciPy."""
+"""Matrix uploads: a file, or a sparse matrix of another library as the .npz file of SciPy."""
 
 import json
 import tempfile
@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from gpu_engine.errors import InputError, quote
-from gpu_engine.matrices.foreign import INDICES, parts
+from gpu_engine.matrices.matrix_adapters import INDICES, parts
 
 
 @contextmanager
-def opened(source: Any) -> Iterator[tuple[str, BinaryIO]]:
-    """The name and the bytes of a path or a matrix; raises InputError for a path that cannot be opened."""
+def open_source(source: Any) -> Iterator[tuple[str, BinaryIO]]:
+    """Return the file name and the open file of a path or a matrix; raise InputError if the path cannot be opened."""
     if not isinstance(source, str | Path):
-        with tempfile.TemporaryFile() as written:
-            write_npz(written, source)
-            written.seek(0)
-            yield "matrix.npz", written
+        with tempfile.TemporaryFile() as npz_file:
+            write_npz(npz_file, source)
+            npz_file.seek(0)
+            yield "matrix.npz", npz_file
         return
     path = Path(source)
     try:
@@ -30,9 +30,9 @@ def opened(source: Any) -> Iterator[tuple[str, BinaryIO]]:
 
 
 def write_npz(file: Any, matrix: Any) -> None:
-    """Writes a matrix of SciPy, CuPy or PyTorch as `scipy.sparse.save_npz` does; raises ParameterError for another."""
+    """Write a matrix of SciPy, CuPy, or PyTorch as `scipy.sparse.save_npz` does; raise ParameterError for others."""
     layout, shape, arrays = parts(matrix)
-    # Whoever has a matrix has NumPy.
+    # A client without NumPy has no matrix to pass.
     import numpy as np
 
     names = dict(zip((*INDICES[layout], "data"), map(_on_host, arrays), strict=True))
@@ -40,14 +40,14 @@ def write_npz(file: Any, matrix: Any) -> None:
 
 
 def _on_host(array: Any) -> Any:
-    """An array of CuPy or a tensor of PyTorch in the memory of the host; others are there."""
+    """Return an array of CuPy or a tensor of PyTorch in host memory; other arrays are returned unchanged."""
     if hasattr(array, "get"):
         return array.get()
     return array.detach().cpu().numpy() if hasattr(array, "detach") else array
 
 
-def fields_of(options: Mapping[str, Any]) -> dict[str, str]:
-    """The fields of ReadOptions as form fields; raises ParameterError."""
+def form_fields(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return fields of ReadOptions as form fields; raise ParameterError for an invalid one."""
     if not options:
         return {}
     # The readers take seconds to import.
@@ -58,19 +58,22 @@ def fields_of(options: Mapping[str, Any]) -> dict[str, str]:
     return {name: json.dumps(value) if isinstance(value, bool) else str(value) for name, value in parsed.items()}
 
 
-class Counted:
-    """A file that tells how many bytes are read from it."""
+class CountingFile:
+    """File that reports the number of bytes read from it.
+
+    on_read  called with the size of each block in bytes
+    """
 
     def __init__(self, file: BinaryIO, on_read: Callable[[int], None]) -> None:
         self._file = file
         self._on_read = on_read
 
     def read(self, size: int = -1) -> bytes:
-        """The next block, told of."""
+        """Return the next block and report its size."""
         block = self._file.read(size)
         self._on_read(len(block))
         return block
 
     def fileno(self) -> int:
-        """Of the file, whose length is asked of the system."""
+        """Return the file descriptor, from which httpx reads the length of the file."""
         return self._file.fileno()

@@ -1,4 +1,4 @@
-"""The worker beside a server: a child process that lives no longer than the server does."""
+"""Worker of `sparsight serve`: a child process that ends with the server and is restarted after a crash."""
 
 import logging
 import os
@@ -15,27 +15,27 @@ from server.processes import end_with_parent
 log = logging.getLogger(__name__)
 
 STOP_S = 30.0
-"""A worker that has not put its job back into the queue by then is killed."""
+"""Seconds after which a worker that has not returned its job to the queue is killed."""
 
 PAUSE_S = 2.0
+"""Pause before the first restart of a worker, in seconds."""
+
 PAUSE_MAX_S = 60.0
-"""Shortest and longest pause before a worker that has ended is started again: twice as long each time that it ended
-within the longest.
-"""
+"""Maximum pause before a restart, in seconds; the pause doubles if a worker ran for less than this."""
 
 
 def end_with(parent: int) -> None:
-    """Has the kernel end this process with the parent that started it; raises UnavailableError where that is gone."""
+    """Let the kernel end this process with its parent; raise UnavailableError if the parent has already ended."""
     try:
-        there = end_with_parent(parent, signal.SIGTERM)
+        is_running = end_with_parent(parent, signal.SIGTERM)
     except OSError as error:
-        raise UnavailableError(f"Cannot tie this process to its parent: {error.strerror}.") from error
-    if not there:
-        raise UnavailableError(f"The process {parent} that asked for this worker has ended.")
+        raise UnavailableError(f"Cannot bind this worker to its parent process: {error.strerror}.") from error
+    if not is_running:
+        raise UnavailableError(f"Process {parent}, which started this worker, has ended.")
 
 
 class WorkerProcess:
-    """`sparsight worker` as a child: started again when it dies, ended when this process is, however that ends."""
+    """Child process `sparsight worker`: restarted after a crash, and ended with this process in any case."""
 
     def __init__(
         self,
@@ -44,8 +44,12 @@ class WorkerProcess:
         clock: Callable[[], float] = time.monotonic,
         drain_s: float = 0.0,
     ) -> None:
-        """command  empty: `sparsight worker`; stopping  is waited on between two workers; clock  in seconds;
-        drain_s  how long a worker that is told to stop may wait for its jobs
+        """Prepare the process; `start` starts it.
+
+        command   command line; empty: `sparsight worker`
+        stopping  event that ends the pause before a restart
+        clock     monotonic clock in seconds
+        drain_s   seconds for which a stopping worker may wait for its jobs
         """
         self._stop_s = STOP_S + drain_s
         self._command = command or (sys.executable, "-P", "-m", "sparsight", "worker", "--parent", str(os.getpid()))
@@ -56,11 +60,11 @@ class WorkerProcess:
         self._thread = threading.Thread(target=self._supervise, name="worker", daemon=True)
 
     def start(self) -> None:
-        """Starts the worker and returns at once."""
+        """Start the worker and return immediately."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the worker and waits until it is gone; a signal in the meantime has it wait for no job."""
+        """End the worker and wait for its exit; a further Ctrl-C stops waiting for its jobs."""
         with self._lock:
             self._stopping.set()
             process = self._process
@@ -86,7 +90,7 @@ class WorkerProcess:
             with self._lock:
                 if self._stopping.is_set():
                     return
-                # Its own process group: a Ctrl-C in the terminal is for us to pass on, in order.
+                # A separate process group: Ctrl-C reaches only this process, which stops the worker in order.
                 self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, process_group=0)
             started = self._clock()
             code = self._process.wait()
@@ -94,6 +98,6 @@ class WorkerProcess:
                 return
             if self._clock() - started > PAUSE_MAX_S:
                 pause_s = PAUSE_S
-            log.error("The worker ended with %d; another one starts in %g s.", code, pause_s)
+            log.error("Worker exited with status %d; restarting in %g s.", code, pause_s)
             self._stopping.wait(pause_s)
             pause_s = min(2 * pause_s, PAUSE_MAX_S)

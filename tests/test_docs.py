@@ -21,7 +21,7 @@ from server.result_documents import CaseVerdict, Finding
 from server.results import NOT_IN_CSV
 from server.settings import Settings
 from sparsight.cli import app
-from sparsight.exits import Exit
+from sparsight.exit_codes import Exit
 from web.selection import NAMES
 from web.studies import page_parameters
 
@@ -57,9 +57,9 @@ def codes(kind: type[SparsightError]) -> dict[str, int]:
 
 
 def test_every_setting_has_its_row_and_every_row_its_setting() -> None:
-    rows = first_cells(section("README.md", "### Settings"))[1:]
+    rows = first_cells(section("docs/settings.md", "## Variables"))[1:]
     fields_of_settings = [f"SPARSIGHT_{name.upper()}" for name in Settings.model_fields]
-    assert rows == fields_of_settings, "README.md, Settings: a row for each field of Settings, in their order"
+    assert rows == fields_of_settings, "docs/settings.md, Variables: a row for each field of Settings, in their order"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -141,13 +141,14 @@ def inner_commands(app: Any) -> list[str]:
     """The commands of groups and of groups within them, with the names of these before them."""
     found = []
     for group in app.registered_groups:
-        own = [command.name or str(command.callback.__name__) for command in group.typer_instance.registered_commands]
+        visible = [command for command in group.typer_instance.registered_commands if not command.hidden]
+        own = [command.name or str(command.callback.__name__) for command in visible]
         found += [f"{group.name} {name}" for name in [*own, *inner_commands(group.typer_instance)]]
     return found
 
 
 def test_every_command_and_exit_code_has_its_row() -> None:
-    rows = first_cells(section("README.md", "### Commands"))
+    rows = first_cells(section("docs/cli.md", "## Commands"))
     codes_begin = rows.index("exit code")
     commands = [str(command.callback.__name__) for command in app.registered_commands if command.callback]
     commands += inner_commands(app)
@@ -208,7 +209,7 @@ def test_the_glossary_has_every_word_once() -> None:
 
 
 def test_the_ci_runs_what_the_readme_says() -> None:
-    develop = section("README.md", "## Develop")
+    develop = section("docs/developing.md", "## Commands")
     targets = re.search(r"^step make --jobs=2 --output-sync (.+)$", text(".ci/run"), re.M)
     assert targets
     assert targets[1].split() == ["check", "test"]

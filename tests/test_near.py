@@ -10,7 +10,7 @@ from tests.near import ALWAYS, PAGES, near
     [
         ("gpu_engine/formats/packed.py", {"tests/gpu_engine/formats/test_contract.py"}),
         ("gpu_engine/formats/packed.cu", {"tests/gpu_engine/formats/test_contract.py"}),
-        ("web/figures/formats/share.py", {"tests/web/figures/formats/test_share.py"}),
+        ("web/figures/formats/wins.py", {"tests/web/figures/formats/test_wins.py"}),
         ("server/turns.py", {"tests/server/test_turns.py"}),
         ("web/templates/job.html", set(PAGES)),
         ("tests/server/test_store.py", {"tests/server/test_store.py"}),

@@ -1,1 +1,1 @@
-"""What is run by hand or by make, and ships with no release."""
+"""Tools run by hand or by make, which are not part of a release."""

@@ -1,6 +1,6 @@
-"""Prints a bill of materials, CycloneDX 1.6 as JSON: what is installed with Sparsight, as locked/ has it.
+"""Print a bill of materials, CycloneDX 1.6 as JSON: the packages installed with Sparsight, according to locked/.
 
-`python -m tools.bom [EXTRA…]`; licences are those that the installed packages name.
+`python -m tools.bom [EXTRA…]`; licenses are those that the installed packages name.
 """
 
 import json
@@ -15,37 +15,37 @@ PIN = re.compile(r"^([a-z0-9-]+)==(\S+)(?: ; (.+?))? \\$", re.M)
 
 
 def pins(extras: list[str]) -> dict[str, str]:
-    """Version by name of `base` and these extras."""
+    """Return version by name for `base` and these extras."""
     texts = [(LOCKED / f"{name}.txt").read_text() for name in ("base", *extras)]
     return {name: version for text in texts for name, version, _ in PIN.findall(text)}
 
 
-def licence(name: str, version: str) -> list[dict[str, Any]]:
-    """The licence that an installed package of this version names; nothing where it names none, or is not installed."""
+def license_of(name: str, version: str) -> list[dict[str, Any]]:
+    """Return the license that an installed package of this version names; empty if none, or not installed."""
     try:
-        found = metadata.distribution(name)
+        distribution = metadata.distribution(name)
     except metadata.PackageNotFoundError:
         return []
-    if found.version != version:
+    if distribution.version != version:
         return []
-    if expression := found.metadata.json.get("license_expression"):
+    if expression := distribution.metadata.json.get("license_expression"):
         return [{"expression": expression}]
     classified = [
-        line.rpartition(" :: ")[2] for line in found.metadata.get_all("Classifier") or () if "License ::" in line
+        line.rpartition(" :: ")[2] for line in distribution.metadata.get_all("Classifier") or () if "License ::" in line
     ]
     return [{"license": {"name": text}} for text in classified]
 
 
 def component(name: str, version: str) -> dict[str, Any]:
-    """A package of PyPI."""
+    """Return the entry of a PyPI package."""
     purl = f"pkg:pypi/{name}@{version}"
     entry = {"type": "library", "bom-ref": purl, "name": name, "version": version, "purl": purl}
-    licences = licence(name, version)
-    return {**entry, "licenses": licences} if licences else entry
+    licenses = license_of(name, version)
+    return {**entry, "licenses": licenses} if licenses else entry
 
 
 def document(extras: list[str]) -> dict[str, Any]:
-    """The bill; it has no time and no serial number, so that equal ones are equal files."""
+    """Return the bill; without a time and serial number, so that equal bills are equal files."""
     version = metadata.version("sparsight")
     return {
         "bomFormat": "CycloneDX",

@@ -1,8 +1,8 @@
-"""What calibrating the advisor gains and costs: `python -m tools.calibration_rates [RECORDING] [--trials 12]`.
+"""Print the benefit of calibrating the advisor: `python -m tools.calibration_rates [RECORDING] [--trials 12]`.
 
-Of a recording of a GPU some matrices teach and the others judge, drawn anew in each trial. The times of each kernel are
-falsified by a factor of its own, as on a GPU that differs from the one that the costs were fitted to. Printed is the
-share of first choices within 10 % of the fastest, without calibration and with it.
+In each trial, random matrices of a GPU recording train the calibration, and the others evaluate it. The times of each
+kernel are multiplied by a factor, as on a GPU that differs from the one of the fitted costs. The table has the share of
+predicted kernels within 10 % of the fastest, without and with calibration.
 """
 
 import argparse
@@ -29,7 +29,7 @@ TEACHERS = (1, 3, 10, 30)
 
 
 def main() -> None:
-    """Prints the table."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("recording", nargs="?", type=Path, default=recordings.RECORDED / "h200" / "formats.json.gz")
     parser.add_argument("--trials", type=int, default=12)
@@ -42,22 +42,22 @@ def main() -> None:
         for teachers in TEACHERS:
             shares = [trial(timed, features, spread, teachers, seed) for seed in range(arguments.trials)]
             rows.append((spread, teachers, *(f"{fmean(column):.1%}" for column in zip(*shares, strict=True))))
-    heads = ("factors differ by", "matrices that teach", "not calibrated", "calibrated")
+    heads = ("spread of factors", "training matrices", "not calibrated", "calibrated")
     sys.stdout.write(tabulate(rows, heads, tablefmt="github") + "\n")
 
 
 def trial(
     timed: Sequence[Measurement], features: Mapping[str, Features], spread: float, teachers: int, seed: int
 ) -> tuple[float, float]:
-    """The shares within 10 % without calibration and with it, of the matrices that did not teach."""
+    """Return the shares within 10 % without and with calibration, over the evaluation matrices."""
     chance = random.Random(seed)
     factors = {kernel: chance.lognormvariate(0.0, spread) for kernel in MODELS}
     falsified = [dataclasses.replace(m, median_s=(m.median_s or 0.0) * factors[m.kernel]) for m in timed]
     taught = set(chance.sample(sorted({m.matrix_id for m in timed}), teachers))
     learned = calibrate([m for m in falsified if m.matrix_id in taught], features)
-    judged = [m for m in falsified if m.matrix_id not in taught]
-    found = (evaluate(judged, features, calibration=known) for known in (None, learned))
-    without, calibrated = (each.share_within_10_percent for each in found)
+    evaluated = [m for m in falsified if m.matrix_id not in taught]
+    evaluations = (evaluate(evaluated, features, calibration=known) for known in (None, learned))
+    without, calibrated = (each.share_within_10_percent for each in evaluations)
     return without, calibrated
 
 

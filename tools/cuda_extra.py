@@ -1,11 +1,11 @@
-"""Prints the extra whose CuPy fits this machine's NVIDIA driver: cuda13, cuda12, or an empty line where none is."""
+"""Print the extra whose CuPy fits the NVIDIA driver of this machine: cuda13, cuda12, or an empty line without one."""
 
 import ctypes
 import sys
 
 
 def cuda_extra() -> str:
-    """The extra for the CUDA version of a driver that has a device; says on stderr why a driver is not used."""
+    """Return the extra for the CUDA version of a driver with a device; log why a driver is not used."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -16,7 +16,9 @@ def cuda_extra() -> str:
     driver.cuDriverGetVersion(ctypes.byref(version))
     major = version.value // 1000
     if major < 12:
-        sys.stderr.write(f"sparsight: the NVIDIA driver offers CUDA {major}; 12 is needed, so this runs on the CPU.\n")
+        sys.stderr.write(
+            f"sparsight: the NVIDIA driver supports CUDA {major}, not 12: using the CPU. Update the driver.\n"
+        )
         return ""
     return "cuda13" if major >= 13 else "cuda12"
 

@@ -1,8 +1,8 @@
-"""What jobs were expected to take beside what they took: `make estimates [JOBS=40]`.
+"""Compare estimated with actual run times of jobs: `make estimates [JOBS=40]`.
 
-Jobs of several studies, sizes and settings run one after the other on the CPU of a service that has measured nothing
-before; each is expected as its form says when it is queued. The first ones are the service's school. The exit status
-is 1 where of the later half less than nine of ten are within LIMIT of what was expected.
+Jobs of several studies, sizes, and settings run one after the other on the CPU of a new service. Each is estimated when
+it is queued, and the first jobs train the estimates. Exit status 1 if, in the second half, fewer than nine of ten jobs
+are within LIMIT of the estimate.
 """
 
 import argparse
@@ -41,49 +41,49 @@ STUDIES: tuple[tuple[str, dict[str, Any]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A job that is over; seconds."""
+    """A finished job; times in seconds."""
 
     study: str
     matrix: str
     expected_s: float
-    taken_s: float
+    actual_s: float
 
     @property
     def factor(self) -> float:
-        """By how much one of the two is larger."""
-        return max(self.expected_s / self.taken_s, self.taken_s / self.expected_s)
+        """Return the ratio of the larger of the two times to the smaller one."""
+        return max(self.expected_s / self.actual_s, self.actual_s / self.expected_s)
 
 
 def main() -> int:
-    """Runs the command line; returns the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, Service(Path(folder)) as service, Client(service.url) as client:
-        found = list(_outcomes(client, arguments.jobs, random.Random(arguments.seed)))
-    rows = [(n + 1, o.study, o.matrix, o.expected_s, o.taken_s, o.factor) for n, o in enumerate(found)]
-    heads = ("job", "study", "matrix", "expected s", "taken s", "factor")
+        finished = list(_outcomes(client, arguments.jobs, random.Random(arguments.seed)))
+    rows = [(n + 1, o.study, o.matrix, o.expected_s, o.actual_s, o.factor) for n, o in enumerate(finished)]
+    heads = ("job", "study", "matrix", "estimated, s", "actual, s", "factor")
     sys.stdout.write(tabulate(rows, heads, floatfmt=".1f") + "\n")
-    halves = found[: len(found) // 2], found[len(found) // 2 :]
+    halves = finished[: len(finished) // 2], finished[len(finished) // 2 :]
     shares = [sum(o.factor <= LIMIT for o in half) / max(len(half), 1) for half in halves]
-    said = " and ".join(
+    rates = " and ".join(
         f"{share:.0%} of the {word} half" for share, word in zip(shares, ("first", "later"), strict=True)
     )
-    sys.stdout.write(f"Within {LIMIT} times of what was expected: {said}.\n")
+    sys.stdout.write(f"Within a factor of {LIMIT} of the estimate: {rates}.\n")
     return int(shares[1] < SHARE)
 
 
 def _outcomes(client: Client, jobs: int, chance: random.Random) -> Iterator[Outcome]:
-    matrices = [client.wait_matrix(client.generate(family, **params)["id"]) for family, params in MATRICES]
+    matrices = [client.wait_matrix(client.generate(generator, **params)["id"]) for generator, params in MATRICES]
     for _ in range(jobs):
         matrix, (study, params) = chance.choice(matrices), chance.choice(STUDIES)
         expected = client.submit(study, [matrix], params, device="cpu")
         over = client.wait(expected["id"])
-        yield Outcome(study, matrix["name"], expected["estimate_s"] or 0.0, _taken(over))
+        yield Outcome(study, matrix["name"], expected["estimate_s"] or 0.0, _duration_s(over))
 
 
-def _taken(job: Job) -> float:
+def _duration_s(job: Job) -> float:
     started, finished = job["started_at"], job["finished_at"]
     if job["state"] != "succeeded" or started is None or finished is None:
         raise RuntimeError(f"The job {job['id']} is {job['state']}: {job['error']}")

@@ -1,7 +1,7 @@
-"""Matrix files made from a seed, by grammar and by mutation, read in process and sent to a live service.
+"""Fuzz the matrix readers: files generated from a seed, by grammar and by mutation, read in process and by a service.
 
-`python -m tools.fuzz --files 100000 --uploads 3000 --seed 1` judges each by what it means, prints a table, and
-ends with 1 where one is read wrongly, crashes its reader, is answered with a server error, or leaves something behind.
+`python -m tools.fuzz --files 100000 --uploads 3000 --seed 1` compares each with its meaning and prints a table. Exit
+status 1 if a file is misread, crashes its reader, causes a server error, or leaves something behind.
 """
 
 import argparse
@@ -35,53 +35,53 @@ from tools.service import Service
 
 MIB = 2**20
 SERVER_ERROR = "server error"
-UNSAID = "refused without a sentence"
+UNSAID = "refused without a reason"
 BAD = (corpus.WRONG, corpus.ACCEPTED, corpus.CRASHED, SERVER_ERROR, UNSAID)
 COLUMNS = (corpus.RIGHT, corpus.REFUSED_RIGHT, corpus.REFUSED, *BAD)
 
 
 @contextmanager
-def memory_limit(most: int) -> Iterator[None]:
-    """Runs the block in as much address space as the process of an upload has."""
+def memory_limit(limit_bytes: int) -> Iterator[None]:
+    """Run the block with the address space limit of an upload process, in bytes."""
     before = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (most, before[1]))
+    resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, before[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
-def read_in_process(seed: int, files: int, most: int) -> tuple[dict[str, Counter[str]], list[str]]:
-    """Reads so many files: verdicts by format, and what is at fault."""
-    with memory_limit(most):
+def read_in_process(seed: int, files: int, limit_bytes: int) -> tuple[dict[str, Counter[str]], list[str]]:
+    """Read `files` files; return verdicts by format, and the faults."""
+    with memory_limit(limit_bytes):
         tallies = corpus.run(seed, files)
     faults = [
-        f"{case.kind}, {case.name}: {verdict} {said} {case.content[:300]!r}"
+        f"{case.kind}, {case.name}: {verdict} {text} {case.content[:300]!r}"
         for tally in tallies.values()
-        for case, verdict, said in tally.bad
+        for case, verdict, text in tally.bad
     ]
     return {kind: tally.verdicts for kind, tally in tallies.items()}, faults
 
 
 def different(seed: int, uploads: int) -> list[Case]:
-    """So many cases, of every format in turn, no file twice: the same bytes again are the same matrix."""
+    """Return `uploads` cases, of all formats in turn, without duplicate files: equal bytes are the same matrix."""
     each = -(-uploads // len(corpus.GENERATORS)) * 2
     kinds = [corpus.cases(kind, seed, each) for kind in corpus.GENERATORS]
-    found: dict[bytes, Case] = {}
+    by_content: dict[bytes, Case] = {}
     for case in (case for cases in zip_longest(*kinds) for case in cases if case):
-        found.setdefault(case.content, case)
-    return list(found.values())[:uploads]
+        by_content.setdefault(case.content, case)
+    return list(by_content.values())[:uploads]
 
 
 class Uploads:
-    """Sends cases to a service and judges its answers."""
+    """Sends cases to a service and evaluates its answers."""
 
     def __init__(self, client: httpx.Client, store: Store) -> None:
         self._client = client
         self._store = store
 
     def judge(self, case: Case) -> tuple[str, str]:
-        """The verdict on an upload, and what was said about it."""
+        """Return the verdict on an upload, and the text of the answer."""
         fields = {name: str(value).lower() for name, value in asdict(case.options).items() if value is not None}
         fields = fields if case.kind == "edge list" else {}
         answer = self._client.post("/matrices", files={"file": ("file", case.content)}, data=fields)
@@ -104,20 +104,20 @@ class Uploads:
         return (corpus.RIGHT if is_same(self._store.load(matrix_id), case.meaning) else corpus.WRONG), ""
 
     def _refusal(self, case: Case, problem: dict[str, object]) -> tuple[str, str]:
-        status, said = int(str(problem["status"])), str(problem["detail"])
+        status, detail = int(str(problem["status"])), str(problem["detail"])
         if status >= 500:
-            return SERVER_ERROR, said
-        if "The reader crashed" in said:
-            return corpus.CRASHED, said
+            return SERVER_ERROR, detail
+        if "The reader crashed" in detail:
+            return corpus.CRASHED, detail
         if fault_of(status, problem):
-            return UNSAID, said
+            return UNSAID, detail
         if case.meaning is None:
             return corpus.REFUSED_RIGHT, ""
-        return corpus.REFUSED, case.meaning.refusable or f"NO REASON: {said}"
+        return corpus.REFUSED, case.meaning.refusable or f"NO REASON: {detail}"
 
 
 def samples(client: httpx.Client) -> set[str]:
-    """The ids of the matrices that a first start makes, once they are there."""
+    """Return the ids of the sample matrices of a first start, once they exist."""
 
     def made() -> dict[str, str]:
         return {matrix["id"]: matrix["state"] for matrix in client.get("/matrices").json()["items"]}
@@ -127,7 +127,7 @@ def samples(client: httpx.Client) -> set[str]:
 
 
 def send(seed: int, uploads: int, folder: Path) -> tuple[Counter[str], list[str]]:
-    """Sends so many files to a service with an empty home: verdicts, and what is at fault."""
+    """Send `uploads` files to a service with an empty data directory; return verdicts, and the faults."""
     (folder / "tmp").mkdir()
     os.environ["TMPDIR"] = str(folder / "tmp")
     settings = Settings(home=folder / "home")
@@ -139,39 +139,39 @@ def send(seed: int, uploads: int, folder: Path) -> tuple[Counter[str], list[str]
         server = psutil.Process(service.process.pid)
         client = stack.enter_context(httpx.Client(base_url=f"{service.url}/api/v1", timeout=PATIENCE_S))
         warm_up(client)
-        own = samples(client)
+        sample_ids = samples(client)
         before = server.memory_info().rss
         with ThreadPoolExecutor(AT_A_TIME) as pool:
             cases = different(seed, uploads)
-            for case, (verdict, said) in zip(cases, pool.map(Uploads(client, store).judge, cases), strict=True):
+            for case, (verdict, text) in zip(cases, pool.map(Uploads(client, store).judge, cases), strict=True):
                 verdicts[verdict] += 1
-                if verdict in BAD or said.startswith("NO REASON"):
-                    faults.append(f"{case.kind}, {case.name}: {verdict} {said} {case.content[:300]!r}")
+                if verdict in BAD or text.startswith("NO REASON"):
+                    faults.append(f"{case.kind}, {case.name}: {verdict} {text} {case.content[:300]!r}")
         growth = server.memory_info().rss - before
-        left = [*({*contents(database)[0], *store.ids()} - own)]
+        left = [*({*contents(database)[0], *store.ids()} - sample_ids)]
         folders = (Path(store.root) / INCOMING, settings.home / "uploads", folder / "tmp")
-        left += [path.name for place in folders for path in place.iterdir()]
-    sys.stdout.write(f"\nserver: {growth / MIB:.0f} MiB more memory; {len(left)} files and rows left\n")
+        left += [path.name for parent in folders for path in parent.iterdir()]
+    sys.stdout.write(f"\nserver: memory grew by {growth / MIB:.0f} MiB; {len(left)} files and rows left\n")
     faults += [f"left: {name}" for name in left]
     faults += [f"the server has grown by {growth / MIB:.0f} MiB"] if growth > GROWTH_BYTES else []
     return verdicts, faults
 
 
 def row(name: str, verdicts: Counter[str]) -> str:
-    """A row of the table."""
+    """Return a row of the table."""
     return f"| {name} | {verdicts.total()} | {' | '.join(str(verdicts[column]) for column in COLUMNS)} |\n"
 
 
 def peak_mib(who: int) -> float:
-    """The most memory that a process of ours, or one of its children, has had, in MiB."""
+    """Return the peak memory of this process, or of its children, in MiB."""
     return resource.getrusage(who).ru_maxrss / 1024
 
 
 def main() -> int:
-    """Both parts, and a table."""
+    """Run both parts, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--files", type=int, default=100_000, help="to read in process, at least")
-    parser.add_argument("--uploads", type=int, default=3000, help="to send to a service")
+    parser.add_argument("--files", type=int, default=100_000, help="minimum number of files to read in process")
+    parser.add_argument("--uploads", type=int, default=3000, help="number of files to send to a service")
     parser.add_argument("--seed", type=int, default=random.randrange(2**31))
     options = parser.parse_args()
     most = Settings().ingest_memory_bytes
@@ -191,9 +191,9 @@ def main() -> int:
         faults += wrong
     peaks = [peak_mib(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     sys.stdout.write(
-        f"peak memory {peaks[0]:.0f} MiB here, {peaks[1]:.0f} MiB of the service or a process that reads, "
+        f"peak memory: {peaks[0]:.0f} MiB in this process, {peaks[1]:.0f} MiB in the service or a reader, "
     )
-    sys.stdout.write(f"of {most / MIB:.0f} MiB\n")
+    sys.stdout.write(f"limit {most / MIB:.0f} MiB\n")
     sys.stdout.write("".join(f"{fault}\n" for fault in faults))
     return int(bool(faults))
 

@@ -1,8 +1,8 @@
-"""Requests made up from the description of the API, sent to live services: without tokens, and with one of each role.
+"""Fuzz the API: requests generated from its description, sent to live services without tokens and with each role.
 
-`python -m tools.fuzz_api --requests 50000 --seed 1` has schemathesis make them and hold every answer against all of its
-checks, prints a table, and ends with 1 where an answer is not as described, is a server error, or where a role got what
-it may not have. A request is counted by the service itself, in /metrics.
+`python -m tools.fuzz_api --requests 50000 --seed 1` has schemathesis generate them and run all its checks, and prints a
+table. Exit status 1 if an answer is undocumented or a server error, or if a role got more than it may. The service
+counts the requests itself, in /metrics.
 """
 
 import argparse
@@ -39,30 +39,30 @@ from tools.service import MATRIX, Service
 
 OPEN, UNKNOWN = "no token asked for", "no token sent"
 CALLERS = (OPEN, UNKNOWN, *Role)
-"""Who calls: everybody at a service without tokens; nobody known, and a token of each role, at one with tokens."""
+"""Callers: anybody at a service without tokens; at one with tokens, an unknown caller and each role."""
 
 BEAT_S = 20.0
-"""A device that is not heard of is no longer offered, and a job for it is answered with 503."""
+"""Interval of the device heartbeat: without it, the device is unavailable, and jobs get status 503."""
 
 STARTS_A_PROCESS = ["upload_matrix", "preview_matrix", "generate_matrix"]
-"""What costs half a second each; `make fuzz` sends thousands of files."""
+"""Operations that take half a second each; `make fuzz` sends thousands of files."""
 
 SEMANTICS = ["2xx", "3xx", "401", "403", "404", "409", "413", "422", "429", "507"]
-"""What a right form may be answered: no schema tells what a file holds, nor which parameters fit together."""
+"""Statuses of well-formed requests: no schema describes the contents of a file, or which parameters fit."""
 
 REFUSALS = (400, 401, 403, 413, 422, 429)
-"""A body that cannot be read is refused before its sender is looked at; 401: schemathesis tries without it."""
+"""Statuses of refusals. An unreadable body is refused before the token is checked; 401: tried without one."""
 
-HEAD = """| caller | requests | by status | 5xx | not as described | beyond the role |
+HEAD = """| caller | requests | by status | 5xx | undocumented | beyond the role |
 | --- | ---: | --- | ---: | ---: | ---: |
 """
 
 
 @dataclass
 class Count:
-    """What became of the requests of one caller.
+    """Outcomes of the requests of one caller.
 
-    beyond  answers of success, or of anything but a refusal, to calls that the role may not make
+    beyond  answers other than refusals to calls that the role may not make
     """
 
     caller: str
@@ -73,34 +73,34 @@ class Count:
 
     @property
     def server_errors(self) -> int:
-        """Answers from 500 on, but for a full disk, which the description names."""
+        """Return the number of answers from 500, except for a full disk, which is documented."""
         return sum(number for status, number in self.statuses.items() if status >= 500)
 
 
 class Target:
-    """A service with one matrix and one queued job, and who calls it."""
+    """A service with one matrix and one queued job, and its caller."""
 
     def __init__(self, folder: Path, caller: str, url: str, admin: str) -> None:
-        """admin  the token of the settings of the service, empty: it asks for none"""
+        """Set up the service; admin: the token of its settings, empty if it requires none."""
         self.folder, self.caller, self.url = folder, caller, url
         self.role = Role(caller) if caller in set(Role) else None
         self.settings = Settings(home=folder / "home", token=admin)
         self.database = Database(self.settings.resolved_database_url)
         self.token = tokens.add(self.database, "fuzz", self.role, None, Quotas()) if self.role else ""
-        # Wrong tokens make the service try that of its settings no longer, for a minute.
-        own = tokens.add(self.database, "operator", Role.ADMIN, None, Quotas()) if admin else ""
-        self._headers = {"authorization": f"Bearer {own}"} if admin else {}
+        # After wrong tokens, the service rejects that of its settings for a minute.
+        operator_token = tokens.add(self.database, "operator", Role.ADMIN, None, Quotas()) if admin else ""
+        self._headers = {"authorization": f"Bearer {operator_token}"} if admin else {}
         devices.register(self.database, [CPU])
-        # What a first start adds by itself is there before what callers change is looked at.
+        # The first start must have added its samples before changes of callers are checked.
         wait_for(self._has_started, "the samples of the first start")
-        with Client(url, own) as client:
+        with Client(url, operator_token) as client:
             (folder / "a.mtx").write_text(MATRIX)
             self.matrix_id = client.wait_matrix(client.upload(folder / "a.mtx")["id"])["id"]
         self.set_id = matrix_sets.save(self.database, [self.matrix_id])[0].id
         self.job_id = submit(self.database, self.settings, JobRequest("formats", (self.matrix_id,)))[0].id
 
     def offer(self, stopped: threading.Event) -> None:
-        """Says that there is a device, as a worker would, until that is over."""
+        """Register the device regularly, as a worker does, until stopped."""
         while not stopped.wait(BEAT_S):
             devices.register(self.database, [CPU])
 
@@ -109,23 +109,23 @@ class Target:
             return session.scalar(select(JobRow.id).where(JobRow.idempotency_key == first_start.KEY)) is not None
 
     def text(self, path: str) -> str:
-        """What the service answers an admin."""
+        """Return the answer of the service to an admin."""
         return httpx.get(self.url + path, headers=self._headers, timeout=120.0).raise_for_status().text
 
     def answers(self) -> Counter[tuple[str, str, int]]:
-        """How often (method, route, status) was answered."""
-        found: Counter[tuple[str, str, int]] = Counter()
-        for family in text_string_to_metric_families(self.text("/metrics")):
-            for sample in family.samples:
+        """Return how often (method, route, status) was answered."""
+        counts: Counter[tuple[str, str, int]] = Counter()
+        for metric in text_string_to_metric_families(self.text("/metrics")):
+            for sample in metric.samples:
                 if sample.name == "sparsight_requests_total":
                     label = sample.labels
-                    found[label["method"], label["route"], int(label["status"])] += int(sample.value)
-        return found
+                    counts[label["method"], label["route"], int(label["status"])] += int(sample.value)
+        return counts
 
 
 @contextmanager
 def target(caller: str) -> Iterator[Target]:
-    """A running service for a caller."""
+    """Yield a running service for a caller."""
     stopped, admin = threading.Event(), "" if caller == OPEN else secrets.token_hex()
     with (
         tempfile.TemporaryDirectory(prefix="fuzz-") as folder,
@@ -142,7 +142,7 @@ def target(caller: str) -> Iterator[Target]:
 
 
 def configuration(made: Target) -> str:
-    """The file of schemathesis: half of the requests name what exists, and few start a process."""
+    """Return the configuration of schemathesis: half of the requests name existing ids, and few start a process."""
     known = {
         "job_id": made.job_id,
         "matrix_id": made.matrix_id,
@@ -167,7 +167,7 @@ def _bindings(known: dict[str, str]) -> str:
 
 
 def run(made: Target, seed: int, examples: int, phases: str) -> list[str]:
-    """One run of schemathesis with all checks; what it found wrong."""
+    """Run schemathesis once with all checks; return its failures."""
     folder = made.folder
     report, config = folder / "report.json", folder / "schemathesis.toml"
     config.write_text(configuration(made))
@@ -183,50 +183,50 @@ def run(made: Target, seed: int, examples: int, phases: str) -> list[str]:
     if not report.exists():
         return [f"schemathesis ended with {ended.returncode}: {ended.stdout[-2000:]}{ended.stderr[-2000:]}"]
     document = json.loads(report.read_text())
-    found = [f"{entry['title']}: {', '.join(entry['operations'])}" for entry in document["failures"]]
-    found += [f"error: {json.dumps(entry)[:500]}" for entry in document["errors"]]
-    if found:
+    failures = [f"{entry['title']}: {', '.join(entry['operations'])}" for entry in document["failures"]]
+    failures += [f"error: {json.dumps(entry)[:500]}" for entry in document["errors"]]
+    if failures:
         sys.stderr.write(ended.stdout)
-    return found
+    return failures
 
 
 def beyond(answers: Counter[tuple[str, str, int]], role: Role | None) -> list[str]:
-    """What was answered to calls that the role may not make and is no refusal."""
-    found = []
+    """Return answers other than refusals to calls that the role may not make."""
+    violations = []
     for route in every_route(create_app(Settings()).routes) if role else ():
         for method in route.methods if role and not role.covers(role_of(route) or Role.READ) else ():
             got = {s: n for (m, path, s), n in answers.items() if (m, path) == (method, route.path)}
-            found += [f"{method} {route.path}: {n} × {s}" for s, n in got.items() if s not in REFUSALS]
-    return found
+            violations += [f"{method} {route.path}: {n} × {s}" for s, n in got.items() if s not in REFUSALS]
+    return violations
 
 
 def fuzz(caller: str, requests: int, seed: int, examples: int) -> Count:
-    """So many requests of one caller, in several runs."""
-    counted = Count(caller)
+    """Send at least `requests` requests of one caller, in several runs."""
+    tally = Count(caller)
     chance = random.Random(f"{seed} {caller}")
     with target(caller) as made:
         before, there = made.answers(), contents(made.database)
         for number in count():
             phases = "fuzzing,stateful" if number else "examples,coverage,fuzzing,stateful"
-            counted.failures += run(made, chance.randrange(2**31), examples, phases)
+            tally.failures += run(made, chance.randrange(2**31), examples, phases)
             answered = made.answers() - before
-            counted.requests = answered.total()
-            sys.stderr.write(f"{caller}: {counted.requests} requests\n")
-            if counted.requests >= requests or counted.failures:
+            tally.requests = answered.total()
+            sys.stderr.write(f"{caller}: {tally.requests} requests\n")
+            if tally.requests >= requests or tally.failures:
                 break
         for (_, _, status), number in answered.items():
-            counted.statuses[status] += number
-        counted.beyond = beyond(answered, made.role)
+            tally.statuses[status] += number
+        tally.beyond = beyond(answered, made.role)
         if not is_kept(there, contents(made.database), Role.READ if caller == UNKNOWN else made.role):
-            counted.beyond.append("what was there has changed")
-    return counted
+            tally.beyond.append("what was there has changed")
+    return tally
 
 
 def main() -> int:
-    """Every caller, and a table."""
+    """Run every caller, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--requests", type=int, default=50_000, help="of all callers together, at least")
-    parser.add_argument("--examples", type=int, default=300, help="of each call in one run of schemathesis")
+    parser.add_argument("--requests", type=int, default=50_000, help="minimum number for all callers together")
+    parser.add_argument("--examples", type=int, default=300, help="examples per call in one run of schemathesis")
     parser.add_argument("--seed", type=int, default=random.randrange(2**31))
     parser.add_argument("--caller", choices=CALLERS, action="append")
     options = parser.parse_args()
@@ -235,17 +235,17 @@ def main() -> int:
     sys.stdout.write(f"seed {options.seed}\n{HEAD}")
     counts = []
     for caller in callers:
-        counted = fuzz(caller, share, options.seed, options.examples)
-        counts.append(counted)
-        statuses = ", ".join(f"{status}: {number}" for status, number in sorted(counted.statuses.items()))
-        row = (caller, counted.requests, statuses, counted.server_errors, len(counted.failures), len(counted.beyond))
+        tally = fuzz(caller, share, options.seed, options.examples)
+        counts.append(tally)
+        statuses = ", ".join(f"{status}: {number}" for status, number in sorted(tally.statuses.items()))
+        row = (caller, tally.requests, statuses, tally.server_errors, len(tally.failures), len(tally.beyond))
         sys.stdout.write(f"| {' | '.join(map(str, row))} |\n")
         sys.stdout.flush()
-    for counted in counts:
-        for fault in (*counted.failures, *counted.beyond):
-            sys.stdout.write(f"{counted.caller}: {fault}\n")
-    sys.stdout.write(f"{sum(counted.requests for counted in counts)} requests\n")
-    return int(any(counted.server_errors or counted.failures or counted.beyond for counted in counts))
+    for tally in counts:
+        for fault in (*tally.failures, *tally.beyond):
+            sys.stdout.write(f"{tally.caller}: {fault}\n")
+    sys.stdout.write(f"{sum(tally.requests for tally in counts)} requests\n")
+    return int(any(tally.server_errors or tally.failures or tally.beyond for tally in counts))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`make gpu-sanitize`: CUDA's sanitizer over every kernel on the battery, without a memory pool."""
+"""`make gpu-sanitize`: run the CUDA sanitizer on every kernel and the hostile matrices, without a memory pool."""
 
 import argparse
 import os
@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 KINDS = ("memcheck", "racecheck", "initcheck")
-"""Accesses beyond an allocation, two threads on one place of shared memory, reads of what nothing has written."""
+"""Checks: accesses outside an allocation, races on shared memory, reads of uninitialized memory."""
 
-FOUND = 99
-"""The exit code that the sanitizer gives a program in which it found something."""
+ERRORS_CODE = 99
+"""Exit code of the sanitizer if it reports errors."""
 
 SUBJECTS = {
     "formats": ("test_contract.py::test_layout_and_its_products",),
@@ -40,7 +40,7 @@ SUBJECTS = {
     "operators": ("test_operator.py::test_matrices_of_cupyx_multiply",),
     "probes": ("test_measure.py::test_probes_end_where_their_arrays_do",),
 }
-"""Tests that launch every kernel of a part of the engine; those of other libraries' kernels are not asked."""
+"""Tests that launch every kernel of a part of the engine; kernels of other libraries are excluded."""
 
 SUMMARY = re.compile(r"= (?:ERROR|RACECHECK) SUMMARY: (.*)")
 
@@ -49,11 +49,11 @@ OUTCOME = re.compile(r"(\d+) (passed|failed|error|skipped)")
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one kind of check found in one subject.
+    """Result of one check on one subject.
 
     tests    outcomes by name, as pytest counts them
-    summary  the sanitizer's last word
-    code     of its process; FOUND where it found something
+    summary  last summary of the sanitizer
+    code     exit code of its process; ERRORS_CODE if it reported errors
     """
 
     subject: str
@@ -65,25 +65,27 @@ class Report:
 
     @property
     def row(self) -> str:
-        """A row of the table that is printed."""
-        verdict = {0: "clean", FOUND: "FOUND"}.get(self.code, f"broke off ({self.code})")
+        """Return a row of the printed table."""
+        verdict = {0: "clean", ERRORS_CODE: "ERRORS"}.get(self.code, f"aborted ({self.code})")
         return f"| {self.subject} | {self.kind} | {verdict} | {self.tests} | {self.summary} | {self.seconds:.0f} s |"
 
 
 def main() -> int:
-    """Runs the command line; returns 0 where every check ran to its end and found nothing."""
+    """Run the command line; return 0 if every check finished without errors."""
     arguments = _parser().parse_args()
     if arguments.tests:
         return _tests(arguments.tests, *arguments.share)
     if shutil.which(arguments.sanitizer) is None:
-        raise SystemExit(f"{arguments.sanitizer} is not here; it comes with the CUDA toolkit. Give --sanitizer.")
+        raise SystemExit(f"{arguments.sanitizer} not found. Install the CUDA toolkit, or use --sanitizer PATH.")
     arguments.folder.mkdir(parents=True, exist_ok=True)
     pairs = [(subject, kind) for kind in arguments.kind for subject in arguments.subject]
     _say(
         "| subject | check | verdict | tests | the sanitizer's summary | time |\n| --- | --- | --- | --- | --- | --- |"
     )
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        codes = [_told(report) for report in pool.map(lambda pair: _checked(pair[0], pair[1], arguments), pairs)]
+        codes = [
+            _print_report(report) for report in pool.map(lambda pair: _checked(pair[0], pair[1], arguments), pairs)
+        ]
     return int(any(codes))
 
 
@@ -92,15 +94,15 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def _told(report: Report) -> int:
+def _print_report(report: Report) -> int:
     _say(report.row)
     return report.code
 
 
 def _checked(subject: str, kind: str, arguments: argparse.Namespace) -> Report:
-    """One check of one subject in a process of its own; all that it says stands in a file of the folder."""
+    """Run one check on one subject in its own process, with its output in a file of the folder."""
     log, began = arguments.folder / f"{subject}-{kind}.log", time.monotonic()
-    own = (
+    tests_command = (
         sys.executable,
         "-m",
         "tools.gpu_sanitize",
@@ -109,7 +111,13 @@ def _checked(subject: str, kind: str, arguments: argparse.Namespace) -> Report:
         "--tests",
         *SUBJECTS[subject],
     )
-    command = (arguments.sanitizer, f"--tool={kind}", f"--error-exitcode={FOUND}", *_options(kind), *own)
+    command = (
+        arguments.sanitizer,
+        f"--tool={kind}",
+        f"--error-exitcode={ERRORS_CODE}",
+        *_options(kind),
+        *tests_command,
+    )
     with log.open("wb") as file:
         try:
             code = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, timeout=arguments.limit).returncode
@@ -122,31 +130,31 @@ def _checked(subject: str, kind: str, arguments: argparse.Namespace) -> Report:
 
 
 def _options(kind: str) -> Iterator[str]:
-    """Leaves out what is not ours: what CuPy keeps for the life of the process, its kernels, and CUB's sorts."""
+    """Yield options that exclude foreign findings: memory that CuPy keeps, its kernels, and the sorts of CUB."""
     if kind == "memcheck":
         yield "--leak-check=no"
     if kind == "racecheck":
         yield "--kernel-name-exclude=kernel_substring=cupy_"
     if kind == "initcheck":
-        # A merge sort of keys with values copies what pads a pair, which nothing writes.
+        # A merge sort of keys with values copies the padding of a pair, which is never written.
         yield "--kernel-name-exclude=kernel_substring=DeviceMergeSort"
-        # A copy is looked at when it is launched: what it copies may be written by a kernel that still runs before it.
+        # A copy is checked at its launch, when an earlier kernel may still write its source.
         yield "--check-api-memory-access=no"
 
 
 class Share:
-    """Of the tests that pytest found, one in `count`, from number `first` on."""
+    """A share of the collected tests: one in `count`, from number `first` on."""
 
     def __init__(self, first: int, count: int) -> None:
         self.first, self.count = first, count
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        """Leaves the share."""
+        """Reduce the tests to the share."""
         items[:] = items[self.first :: self.count]
 
 
 def _tests(tests: Sequence[str], first: int, count: int) -> int:
-    """A share of the tests, in this process, which has no pool: the sanitizer knows each array as an allocation."""
+    """Run a share of the tests in this process, without a memory pool, so that each array is an allocation."""
     import cupy
     import pytest
 
@@ -159,13 +167,13 @@ def _tests(tests: Sequence[str], first: int, count: int) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.gpu_sanitize", description=__doc__)
-    parser.add_argument("--kind", nargs="+", choices=KINDS, default=KINDS, help="what to check; default all")
+    parser.add_argument("--kind", nargs="+", choices=KINDS, default=KINDS, help="checks to run; default all")
     parser.add_argument("--subject", nargs="+", choices=SUBJECTS, default=tuple(SUBJECTS), help="default all")
-    parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1), help="processes at a time")
-    parser.add_argument("--limit", type=float, help="seconds that one check may take; default none")
-    parser.add_argument("--sanitizer", default="compute-sanitizer", help="the program, if it is not on PATH")
-    parser.add_argument("--folder", type=Path, default=Path("gpu-sanitize"), help="the reports go here")
-    share = "the tests FIRST, FIRST + COUNT, … alone: a long check in parts"
+    parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1), help="number of parallel processes")
+    parser.add_argument("--limit", type=float, help="time limit of one check in seconds; default none")
+    parser.add_argument("--sanitizer", default="compute-sanitizer", help="path of the sanitizer, if it is not on PATH")
+    parser.add_argument("--folder", type=Path, default=Path("gpu-sanitize"), help="folder of the reports")
+    share = "run only the tests FIRST, FIRST + COUNT, …, to split a long check"
     parser.add_argument("--share", nargs=2, type=int, default=(0, 1), metavar=("FIRST", "COUNT"), help=share)
     parser.add_argument("--tests", nargs="+", help=argparse.SUPPRESS)
     return parser

@@ -1,10 +1,9 @@
-"""A service under load: `make load [CLIENTS=50] [MINUTES=2]` prints how long each kind of call took, and the memory.
+"""A service under load: `make load [CLIENTS=50] [MINUTES=2]` prints the time of each kind of request, and the memory.
 
-Beside the clients, who read pages and lists, submit jobs and upload small matrices, a thousand jobs are queued, two
+The clients read pages and lists, submit jobs, and upload small matrices. Besides, a thousand jobs are queued, two
 hundred event streams are open, fifty of them with a reader that never reads, and a gigabyte is uploaded. The clients
-think between calls; for some seconds after that they do not, which tells how many calls the service has time for. The
-exit status is 1 where an answer is an error that docs/api.md does not promise, where memory is not flat, or where a
-stream that nobody reads goes on.
+pause between requests, then stop pausing for some seconds, which shows the maximum request rate. Exit status 1 if an
+answer is an undocumented error, if memory is not flat, or if a stream that nobody reads stays open.
 """
 
 import argparse
@@ -35,22 +34,22 @@ from tools.service import Service
 
 QUEUED, SILENT, BEYOND = 1000, 50, 3
 PAUSE_S = 1.0
-"""A client thinks this long between two calls, half to one and a half times."""
+"""Mean pause of a client between two requests, varied from half to one and a half."""
 
 SATURATED_S = 15.0
-"""How long the clients do not think afterwards."""
+"""Seconds without pauses at the end."""
 
 PAGES = ("/", "/jobs", "/matrices", "/formats", "/pagerank", "/devices", "/measure", "/docs/api", "/jobs/{job}")
 LISTS = ("jobs", "jobs?state=queued", "matrices?recorded=true", "devices", "studies", "formats", "jobs/{job}")
 MIX = {"page": 60, "list": 30, "submit": 8, "upload": 2}
-"""Of a hundred calls of a client; a job is cancelled and a matrix deleted by the next call."""
+"""Kinds of 100 requests of a client; the next request cancels a job or deletes a matrix."""
 
 SLOW = {"page": 0.1, "list": 0.25, "submit": 0.25}
-"""Kind → seconds that its p50 is to stay under; an upload takes what its size takes."""
+"""Kind → limit of its p50 in seconds; the time of an upload depends on its size."""
 
 LARGE_BYTES, LARGE_EVERY_S, SMALL_ROWS = 10**9, 600.0, 30
 FLAT_BYTES = 16 * 2**20
-"""By how much the memory of the server may differ between the middle and the end."""
+"""Maximum change of the memory of the server between the middle and the end, in bytes."""
 
 ERRORS = (httpx.HTTPError, OSError)
 FAULTS_SHOWN = 20
@@ -58,7 +57,7 @@ FAULTS_SHOWN = 20
 
 @dataclass
 class Calls:
-    """How the calls of a kind went: path → seconds; refused: answers 503; wrong: what no call may be answered."""
+    """Requests of a kind: path → seconds; refused: answers 503; wrong: answers that are not allowed."""
 
     seconds: dict[str, list[float]] = field(default_factory=dict)
     refused: int = 0
@@ -66,13 +65,13 @@ class Calls:
 
 
 @dataclass
-class Book:
-    """All calls of a run."""
+class CallLog:
+    """All requests of a run."""
 
     kinds: dict[str, Calls] = field(default_factory=dict)
 
     async def note(self, kind: str, path: str, call: Awaitable[httpx.Response]) -> httpx.Response | None:
-        """The answer to a call, timed; None where there is none that helps."""
+        """Return the answer to a timed request; None if it failed."""
         calls, began = self.kinds.setdefault(kind, Calls()), time.perf_counter()
         try:
             answer = await call
@@ -87,9 +86,9 @@ class Book:
         return answer if answer.is_success else None
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """A line of the table for each kind."""
+        """Yield a row of the table for each kind."""
         for kind, calls in sorted(self.kinds.items()):
-            every = sorted(s for own in calls.seconds.values() for s in own)
+            every = sorted(s for times in calls.seconds.values() for s in times)
             if not every:
                 yield kind, 0, "", "", "", "", calls.refused, len(calls.wrong)
                 continue
@@ -110,33 +109,35 @@ class Book:
 
 
 class Client:
-    """Somebody who uses the service: a call, a pause, the next call."""
+    """A user of the service: a request, a pause, the next request."""
 
-    def __init__(self, http: httpx.AsyncClient, book: Book, job: dict[str, Any], number: int, pause_s: float) -> None:
+    def __init__(
+        self, http: httpx.AsyncClient, book: CallLog, job: dict[str, Any], number: int, pause_s: float
+    ) -> None:
         self.http, self.book, self.job, self.pause_s = http, book, job, pause_s
         self.chance = random.Random(f"{number} {pause_s}")
         self.comments = (f"{number} {pause_s} {nth}" for nth in count())
 
     async def use(self, end: float) -> None:
-        """Goes on until the end."""
+        """Send requests until the end."""
         while time.monotonic() < end:
             await asyncio.sleep(self.pause_s * self.chance.uniform(0.5, 1.5))
             (kind,) = self.chance.choices(list(MIX), list(MIX.values()))
             await getattr(self, kind)()
 
     async def page(self) -> None:
-        """A page, as a browser asks for it."""
+        """Request a page, as a browser does."""
         path = self.chance.choice(PAGES)
         address = path.format(job=self.job["id"])
         await self.book.note("page", path, self.http.get(address, headers={"Accept": "text/html"}))
 
     async def list(self) -> None:
-        """A list, or an entry of one."""
+        """Request a list, or an entry of one."""
         path = self.chance.choice(LISTS)
         await self.book.note("list", path, self.http.get(f"/api/v1/{path.format(job=self.job['id'])}"))
 
     async def submit(self) -> None:
-        """A job, which is cancelled again."""
+        """Submit a job, and cancel it."""
         body = {"study": self.job["study"], "matrix_ids": self.job["matrix_ids"], "device": "cpu"}
         made = await self.book.note("submit", "jobs", self.http.post("/api/v1/jobs", json=body))
         if made is not None:
@@ -144,7 +145,7 @@ class Client:
             await self.book.note("cancel", "cancel", self.http.post(address))
 
     async def upload(self) -> None:
-        """A small matrix, which is deleted again."""
+        """Upload a small matrix, and delete it."""
         text = "".join(market(SMALL_ROWS, next(self.comments)))
         made = await self.book.note("upload", "small", self.http.post("/api/v1/matrices", files={"file": text}))
         if made is not None and made.json()["state"] == "ready":
@@ -152,7 +153,7 @@ class Client:
 
 
 async def _uploads(address: str, size: int, end: float) -> list[tuple[int, float]]:
-    """A large upload now and again, each from another process: it would keep the clients from their clocks."""
+    """Upload large files at intervals, each from another process so that it does not delay the clients."""
     loop, done = asyncio.get_running_loop(), []
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         while time.monotonic() < end:
@@ -163,11 +164,11 @@ async def _uploads(address: str, size: int, end: float) -> list[tuple[int, float
 
 
 async def _prepare(http: httpx.AsyncClient, queued: int) -> dict[str, Any]:
-    """A queue of so many jobs of a small matrix; returns the last of them."""
+    """Queue `queued` jobs of a small matrix; return the last of them."""
     end = time.monotonic() + PATIENCE_S
     while (await http.get("/readyz")).status_code != 200:
         if time.monotonic() > end:
-            raise SystemExit("No worker offers a device.")
+            raise SystemExit("No device is available: the worker did not start. See the log of the service.")
         await asyncio.sleep(0.5)
     call = {"generator": "stencil", "points": 5, "nx": 100, "ny": 100}
     matrix = (await http.post("/api/v1/matrices/generate", json=call)).raise_for_status().json()
@@ -180,7 +181,7 @@ async def _prepare(http: httpx.AsyncClient, queued: int) -> dict[str, Any]:
 
 
 async def _refused_streams(http: httpx.AsyncClient) -> int:
-    """How many of the streams over the limit are refused as documented, once all others are open."""
+    """Return how many streams over the limit are refused as documented, once all others are open."""
     while await _streams(http) < STREAMS_MAX:
         await asyncio.sleep(0.1)
     refused = 0
@@ -191,7 +192,7 @@ async def _refused_streams(http: httpx.AsyncClient) -> int:
 
 
 async def _silence(http: httpx.AsyncClient, followers: Followers) -> None:
-    """Puts guests who never read in the places of some who do."""
+    """Replace some readers by guests who never read."""
     followers.leave(SILENT)
     while await _streams(http) > STREAMS_MAX - SILENT:
         await asyncio.sleep(0.1)
@@ -199,44 +200,44 @@ async def _silence(http: httpx.AsyncClient, followers: Followers) -> None:
 
 
 async def _caught_up(http: httpx.AsyncClient, followers: Followers) -> None:
-    """Waits until the streams have told of all that was before they came: nobody has so much to catch up with."""
-    shown = re.search(r'data-event="(\d+)"', (await http.get("/jobs", headers={"Accept": "text/html"})).text)
-    while shown and not followers.have_heard(int(shown[1])):
+    """Wait until the streams have received all earlier events."""
+    newest = re.search(r'data-event="(\d+)"', (await http.get("/jobs", headers={"Accept": "text/html"})).text)
+    while newest and not followers.have_heard(int(newest[1])):
         await asyncio.sleep(0.1)
 
 
-async def _health(http: httpx.AsyncClient, book: Book, end: float) -> None:
-    """Asks whether the server answers, again and again."""
+async def _health(http: httpx.AsyncClient, book: CallLog, end: float) -> None:
+    """Request the health check repeatedly."""
     while time.monotonic() < end:
         await book.note("health", "/healthz", http.get("/healthz"))
         await asyncio.sleep(0.1)
 
 
 async def _streams(http: httpx.AsyncClient) -> int:
-    """How many event streams are open, as the server counts them."""
+    """Return the number of open event streams, as the server counts them."""
     lines = (await http.get("/metrics")).text.splitlines()
     return next(int(float(line.split()[1])) for line in lines if line.startswith("sparsight_event_streams "))
 
 
-async def _use(http: httpx.AsyncClient, job: dict[str, Any], clients: int, pause_s: float, seconds: float) -> Book:
-    """The calls of so many clients for so long."""
-    book, end = Book(), time.monotonic() + seconds
+async def _use(http: httpx.AsyncClient, job: dict[str, Any], clients: int, pause_s: float, seconds: float) -> CallLog:
+    """Return the requests of `clients` clients over `seconds` seconds."""
+    book, end = CallLog(), time.monotonic() + seconds
     everybody = [Client(http, book, job, number, pause_s).use(end) for number in range(clients)]
     await asyncio.gather(_health(http, book, end), *everybody)
     return book
 
 
-def _calls(title: str, book: Book, taken: str, seconds: float) -> str:
-    """The table of calls, and what they took of the machine."""
-    heads = ("calls", "number", "p50, ms", "to be under", "p99, ms", "slowest by p50", "503", "wrong")
-    number = sum(len(own) for calls in book.kinds.values() for own in calls.seconds.values())
+def _calls(title: str, book: CallLog, cores: str, seconds: float) -> str:
+    """Return the table of requests, and the cores used."""
+    heads = ("requests", "number", "p50, ms", "limit, ms", "p99, ms", "slowest by p50", "503", "wrong")
+    number = sum(len(times) for calls in book.kinds.values() for times in calls.seconds.values())
     table = tabulate(book.rows(), heads, tablefmt="github", disable_numparse=True)
     load = f"load average {os.getloadavg()[0]:.1f}"
-    return f"{title}:\n\n{table}\n\n{number / seconds:.1f} calls a second; cores taken: {taken}; {load}"
+    return f"{title}:\n\n{table}\n\n{number / seconds:.1f} requests per second; cores used: {cores}; {load}"
 
 
 async def run(address: str, process: int, clients: int, minutes: float, pause_s: float) -> list[str]:
-    """Loads the server and prints what came of it; returns what is wrong."""
+    """Load the server and print the results; return the faults."""
     limits, seconds = httpx.Limits(max_connections=None, max_keepalive_connections=None), 60.0 * minutes
     async with httpx.AsyncClient(base_url=address, timeout=PATIENCE_S, limits=limits) as http:
         job = await _prepare(http, QUEUED)
@@ -258,13 +259,13 @@ async def run(address: str, process: int, clients: int, minutes: float, pause_s:
         followers.close()
     going_on = following - (STREAMS_MAX - SILENT - broken)
     lines = (
-        _calls(f"{clients} clients that think {pause_s:g} s", book, shares(*looks[:2]), seconds),
-        _calls("Clients that do not think", hurried, shares(*looks[1:]), SATURATED_S),
+        _calls(f"{clients} clients with pauses of {pause_s:g} s", book, shares(*looks[:2]), seconds),
+        _calls("Clients without pauses", hurried, shares(*looks[1:]), SATURATED_S),
         f"uploads of a gigabyte: {', '.join(f'{status} after {took:.0f} s' for status, took in large)}",
         f"memory of the server, MiB, every {SHOWN_EVERY_S} s: {watch.words}",
-        f"its open files: {watch.files[0]} at first, {watch.files[-1]} in the end, {max(watch.files)} at most",
+        f"open files of the server: {watch.files[0]} at start, {watch.files[-1]} at end, maximum {max(watch.files)}",
         f"event streams: {STREAMS_MAX}, {followers.bytes / 2**20:.0f} MiB read; {refused} of {BEYOND} more refused; "
-        f"{SILENT - going_on} of {SILENT} that are never read ended by the server, {broken} of the others",
+        f"the server closed {SILENT - going_on} of {SILENT} unread streams, and {broken} of the others",
     )
     sys.stdout.write("\n\n".join(lines) + "\n")
     kinds = (*book.kinds.values(), *hurried.kinds.values())
@@ -273,21 +274,23 @@ async def run(address: str, process: int, clients: int, minutes: float, pause_s:
     if abs(watch.grown) > FLAT_BYTES:
         wrong.append("memory is not flat")
     if broken or going_on or refused < BEYOND:
-        wrong.append("streams that are read were ended, others were not, or too many were opened")
+        wrong.append("read streams were closed, unread ones stayed open, or too many were opened")
     return wrong
 
 
 def main() -> int:
-    """Serves a temporary home, and loads it."""
+    """Serve a temporary data directory, and load it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--minutes", type=float, default=2.0)
-    parser.add_argument("--pause", type=float, default=PAUSE_S, help="seconds that a client thinks between calls")
+    parser.add_argument(
+        "--pause", type=float, default=PAUSE_S, help="mean pause of a client between requests, in seconds"
+    )
     options = parser.parse_args()
     folder = tempfile.TemporaryDirectory(prefix="sparsight-load-", ignore_cleanup_errors=True)
     with folder as place, Service(Path(place), queue_limit=str(10 * QUEUED)) as service:
-        own = options.clients, options.minutes, options.pause
-        wrong = asyncio.run(run(service.url, service.process.pid, *own))
+        load = options.clients, options.minutes, options.pause
+        wrong = asyncio.run(run(service.url, service.process.pid, *load))
     for fault in wrong[:FAULTS_SHOWN]:
         sys.stdout.write(f"wrong: {fault}\n")
     return 1 if wrong else 0

@@ -1,4 +1,4 @@
-"""What hangs on a service for long while others use it: event streams, read or not, and a large upload."""
+"""Long requests to a service under load: event streams, read or not, and a large upload."""
 
 import asyncio
 import socket
@@ -13,7 +13,7 @@ PATIENCE_S = 120.0
 
 
 def market(rows: int, comment: str) -> Iterator[str]:
-    """A Matrix Market file of so many rows of ROW_ENTRIES entries each, row by row; 30 bytes an entry."""
+    """Yield a Matrix Market file of `rows` rows of ROW_ENTRIES nonzeros each, row by row; 30 bytes per nonzero."""
     yield f"%%MatrixMarket matrix coordinate real general\n%{comment}\n{rows} {ROW_ENTRIES} {rows * ROW_ENTRIES}\n"
     tails = [f" {column} {1 / (column + 0.5):.17f}\n" for column in range(1, ROW_ENTRIES + 1)]
     for row in range(1, rows + 1):
@@ -21,7 +21,7 @@ def market(rows: int, comment: str) -> Iterator[str]:
 
 
 def upload_large(address: str, size: int, comment: str) -> tuple[int, float]:
-    """Uploads a file of about so many bytes, streamed, and deletes its matrix; returns its status and its seconds."""
+    """Upload a file of about `size` bytes and delete its matrix; return its status and its seconds."""
     boundary = "0123456789abcdef"
     head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="large.mtx"\r\n\r\n'
 
@@ -58,13 +58,13 @@ class Followers:
         self._readers = [asyncio.create_task(self._read(client)) for client in self._reading]
 
     def leave(self, number: int) -> None:
-        """So many of those who read leave."""
+        """Close `number` of the streams that are read."""
         for _ in range(number):
             self._readers.pop().cancel()
             self._reading.pop().close()
 
     def fall_silent(self, number: int) -> None:
-        """So many come who never read, and whose system, too, takes in little."""
+        """Open `number` streams that are never read, with small receive buffers."""
         self._silent = [self._follow(4096) for _ in range(number)]
 
     def _follow(self, buffer: int = 2**16) -> socket.socket:
@@ -78,22 +78,22 @@ class Followers:
     async def _read(self, client: socket.socket) -> None:
         while data := await asyncio.get_running_loop().sock_recv(client, 2**16):
             self.bytes += len(data)
-            _, found, rest = data.rpartition(b"id: ")
+            _, separator, rest = data.rpartition(b"id: ")
             number, ended, _ = rest.partition(b"\n")
-            if found and ended:
+            if separator and ended:
                 self._heard[client] = int(number)
 
     def have_heard(self, event: int) -> bool:
-        """Whether all who read have been told of this event."""
+        """Return whether all readers have received this event."""
         return all(self._heard.get(client, 0) >= event for client in self._reading)
 
     @property
     def broken(self) -> int:
-        """How many of those that are read the server has ended."""
+        """Return how many of the read streams the server has closed."""
         return sum(reader.done() for reader in self._readers)
 
     def close(self) -> None:
-        """Leaves."""
+        """Close all streams."""
         self.leave(len(self._readers))
         for client in self._silent:
             client.close()

@@ -1,4 +1,4 @@
-"""What a service and those who load it take of their machine: seconds of its cores, memory, open files."""
+"""Resources that a service and its clients use: core seconds, memory, and open files."""
 
 import asyncio
 import os
@@ -11,19 +11,19 @@ import psutil
 SHOWN_EVERY_S = 10
 CLOCK = "clock"
 READERS = "server.sandbox"
-"""In the command of the processes that read matrices."""
+"""Part of the command line of the processes that read matrices."""
 
 
 @dataclass
 class Watch:
-    """The server's process, second by second: bytes of memory, and open files."""
+    """The process of the server, second by second: bytes of memory, and open files."""
 
     process: psutil.Process
     resident: list[int] = field(default_factory=list)
     files: list[int] = field(default_factory=list)
 
     async def watch(self, end: float) -> None:
-        """Looks until the end."""
+        """Record the values until the end."""
         while time.monotonic() < end:
             self.resident.append(self.process.memory_info().rss)
             self.files.append(self.process.num_fds())
@@ -31,39 +31,44 @@ class Watch:
 
     @property
     def grown(self) -> float:
-        """Bytes by which the memory grew in the second half."""
+        """Return the growth of the memory in the second half, in bytes."""
         return self.at(1.0) - self.at(0.5)
 
     @property
     def words(self) -> str:
-        """What the memory was, as time passed."""
-        shown = " ".join(f"{held / 2**20:.0f}" for held in self.resident[::SHOWN_EVERY_S])
-        return f"{shown}, at most {max(self.resident) / 2**20:.0f}; {self.grown / 2**20:+.0f} in the second half"
+        """Return the memory over time as text."""
+        history = " ".join(f"{size / 2**20:.0f}" for size in self.resident[::SHOWN_EVERY_S])
+        return f"{history}, maximum {max(self.resident) / 2**20:.0f}; {self.grown / 2**20:+.0f} in the second half"
 
     def at(self, share: float) -> float:
-        """Bytes at that part of the run: the median of a tenth of it."""
+        """Return the memory at that part of the run in bytes, as the median of a tenth of it."""
         width = max(1, len(self.resident) // 10)
         first = round(share * (len(self.resident) - width))
         return median(self.resident[first : first + width])
 
     def spent(self) -> dict[str, float]:
-        """Seconds so far: on the clock, then of cores, by who took them; guests: those who load the service.
+        """Return seconds so far: on the clock, and of cores by process; guests: the clients.
 
-        What has ended counts with its parent, as far as that is still there.
+        Ended processes count with their parent, if it still runs.
         """
-        own = self.process.cpu_times()
-        found = {CLOCK: time.monotonic(), "server": own.user + own.system, "readers of matrices": 0.0, "worker": 0.0}
+        times = self.process.cpu_times()
+        seconds = {
+            CLOCK: time.monotonic(),
+            "server": times.user + times.system,
+            "readers of matrices": 0.0,
+            "worker": 0.0,
+        }
         for process in self.process.children(recursive=True):
             try:
                 kind = "readers of matrices" if READERS in process.cmdline() else "worker"
-                found[kind] += sum(process.cpu_times()[:4])
+                seconds[kind] += sum(process.cpu_times()[:4])
             except psutil.NoSuchProcess:
                 continue
-        return {**found, "guests": sum(os.times()[:4])}
+        return {**seconds, "guests": sum(os.times()[:4])}
 
 
 def shares(before: dict[str, float], after: dict[str, float]) -> str:
-    """How many cores each took on average between two looks."""
+    """Return the mean number of cores of each between two readings."""
     spent = {name: after[name] - before[name] for name in before}
     seconds = spent.pop(CLOCK)
-    return f"{', '.join(f'{name} {taken / seconds:.2f}' for name, taken in spent.items())} of {os.cpu_count()}"
+    return f"{', '.join(f'{name} {used / seconds:.2f}' for name, used in spent.items())} of {os.cpu_count()}"

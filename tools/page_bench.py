@@ -1,9 +1,9 @@
-"""How heavy the page of formats is, in a browser: `make page-bench` prints a table.
+"""Load times of the formats page in a browser: `make page-bench` prints a table.
 
-Each view is loaded nine times into a new context without a cache. Printed are the medians of the time until the page
-answers to input (its scripts have run) and until every drawing in view is there, and the bytes sent; before them that
-of the server's answer to nine choices that nobody has made yet, for which it has to make the page. The larger
-databases are made up, in a folder that is removed: what was recorded, again on matrices of other names by jobs.
+Each view is loaded nine times into a new context without a cache. The table has the medians of the time until the page
+reacts to input, of the time until all figures in view are drawn, and of the bytes sent. It also has the time of the
+answer to nine selections that are not cached. The larger databases are generated in a temporary folder: the reference
+results again, on matrices with other names, by jobs.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from server.settings import Settings
 from tools.service import Service
 
 SIZES = (10_000, 100_000)
-"""Measurements of the databases that are made up."""
+"""Numbers of measurements in the generated databases."""
 
 LOADS, SCREEN = 9, (1280, 900)
 MATRICES_OF_A_JOB = 10
@@ -54,55 +54,57 @@ LOADED = """(ids) => {
   const drawn = ids.map((id) => Number(document.getElementById(id).dataset.drawn));
   const sent = performance.getEntriesByType("resource").reduce((sum, each) => sum + each.transferSize, 0);
   const { domContentLoadedEventEnd: interactive, responseEnd: answered, transferSize: html } = page;
-  return { answered, interactive, drawn: Math.max(interactive, ...drawn), html, sent: html + sent };
+  return { answered, interactive, figures_drawn: Math.max(interactive, ...drawn), html, sent: html + sent };
 }"""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Load:
-    """Milliseconds from the start of the navigation until …, and bytes: of the HTML, and of all until then."""
+    """Milliseconds from the start of the navigation, and bytes: of the HTML, and of all resources."""
 
     answered: float
     interactive: float
-    drawn: float
+    figures_drawn: float
     html: int
     sent: int
 
 
 def load(browser: Browser, url: str) -> Load:
-    """The page once, as somebody sees it who was never here."""
+    """Load the page once, as a new visitor."""
     with browser.new_context(viewport={"width": SCREEN[0], "height": SCREEN[1]}) as context:
         page = context.new_page()
         page.add_init_script(NOTE_WHEN_DRAWN)
         page.goto(url)
-        shown = page.evaluate(IN_VIEW)
-        for name in shown:
+        figure_ids = page.evaluate(IN_VIEW)
+        for name in figure_ids:
             page.locator(f"#{name}[data-drawn]").wait_for(state="attached", timeout=DRAWN_MS)
-        return Load(**page.evaluate(LOADED, shown))
+        return Load(**page.evaluate(LOADED, figure_ids))
 
 
-def answered_anew(url: str) -> float:
-    """Seconds until a page is there that nobody has asked for: it is made, where others are kept."""
+def uncached_answer_s(url: str) -> float:
+    """Return the seconds until a page that is not cached is answered."""
     answer = httpx.get(url, timeout=DRAWN_MS / 1000).raise_for_status()
     return answer.elapsed.total_seconds()
 
 
 def kernels_of(recording: Recording) -> list[str]:
-    """As many kernels with times as there are loads: each as the baseline makes another page."""
+    """Return LOADS kernels with times: each as the baseline makes another page."""
     return list(dict.fromkeys(m.kernel for m in recording.measurements if m.median_s))[:LOADS]
 
 
 def fill(database: Database, recording: Recording, number: int) -> None:
-    """As many measurements of the recording again, each matrix under another name, by jobs of ten matrices."""
+    """Repeat `number` measurements of the recording, each matrix under another name, in jobs of ten matrices."""
     devices.register(database, [recording.device])
-    own: dict[str, list[dict[str, Any]]] = {}
+    records_by_matrix: dict[str, list[dict[str, Any]]] = {}
     for m in recording.measurements:
-        own.setdefault(m.matrix_id, []).append(as_json(m))
+        records_by_matrix.setdefault(m.matrix_id, []).append(as_json(m))
     matrices = islice(cycle(recording.matrices), -(-number * len(recording.matrices) // len(recording.measurements)))
     left = number
     numbered = enumerate(matrices)
     for job, several in enumerate(iter(lambda: list(islice(numbered, MATRICES_OF_A_JOB)), [])):
-        rows = [_measurement(row, job, place) for place, matrix in several for row in own[matrix.id]][:left]
+        rows = [_measurement(row, job, place) for place, matrix in several for row in records_by_matrix[matrix.id]][
+            :left
+        ]
         left -= len(rows)
         with database.write() as session:
             session.add_all(_matrix(matrix, place) for place, matrix in several)
@@ -162,7 +164,7 @@ def _measurement(record: dict[str, Any], job: int, place: int) -> dict[str, Any]
 
 
 def measured(browser: Browser, recording: Recording, number: int) -> list[object]:
-    """A row of the table: of the recorded results, or of so many measurements of this service."""
+    """Return a row of the table: for the reference results, or for `number` measurements."""
     with tempfile.TemporaryDirectory(prefix="sparsight-bench-") as folder:
         settings = Settings(home=Path(folder) / "home")
         settings.home.mkdir()
@@ -174,19 +176,21 @@ def measured(browser: Browser, recording: Recording, number: int) -> list[object
         database.engine.dispose()
         with Service(Path(folder), "--no-worker") as service:
             url = f"{service.url}/{recording.study}"
-            # The first answer of a server also compiles templates and reads what it keeps.
+            # The first answer of a server also compiles templates and fills its caches.
             load(browser, url)
             loads = [load(browser, url) for _ in range(LOADS)]
-            anew = median(answered_anew(f"{url}?baseline={kernel}") for kernel in kernels_of(recording))
+            uncached = median(uncached_answer_s(f"{url}?baseline={kernel}") for kernel in kernels_of(recording))
     of = {field.name: median(getattr(each, field.name) for each in loads) for field in dataclasses.fields(Load)}
-    seconds = (f"{of[name] / 1000:.2f}" for name in ("answered", "interactive", "drawn"))
-    return [number or "recorded", f"{anew:.2f}", *seconds, *(f"{of[name] / 1000:.0f}" for name in ("html", "sent"))]
+    seconds = (f"{of[name] / 1000:.2f}" for name in ("answered", "interactive", "figures_drawn"))
+    return [number or "recorded", f"{uncached:.2f}", *seconds, *(f"{of[name] / 1000:.0f}" for name in ("html", "sent"))]
 
 
 def main() -> None:
-    """Prints the table."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sizes", nargs="*", type=int, default=(0, *SIZES), help="measurements; 0: the recorded ones")
+    parser.add_argument(
+        "sizes", nargs="*", type=int, default=(0, *SIZES), help="numbers of measurements; 0: the reference results"
+    )
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     sizes = parser.parse_args().sizes
     recording = recordings.read(recordings.RECORDED / "h200/formats.json.gz")
@@ -196,7 +200,7 @@ def main() -> None:
         browser.close()
     heads = (
         "measurements",
-        "made anew, s",
+        "not cached, s",
         "answered, s",
         "interactive, s",
         "figures in view, s",

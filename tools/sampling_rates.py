@@ -1,8 +1,8 @@
-"""What sampling that stops where verdicts are settled costs and gains, against all rounds.
+"""Costs and benefits of adaptive sampling, compared with all rounds.
 
-`python -m tools.sampling_rates` prints the tables of docs/measuring.md: how often equal kernels are called different,
-on simulated machines and recorded rounds; and on how many pairs of the recorded cases a verdict becomes another one.
-`--samples FILE` takes real rounds instead, from `python -m gpu_engine STUDY … --samples --json FILE`.
+`python -m tools.sampling_rates` prints the tables of docs/measuring.md: how often equal kernels get different verdicts,
+on simulated machines and recorded rounds, and how many verdicts of recorded pairs change. `--samples FILE` uses real
+rounds instead, from `python -m gpu_engine STUDY … --samples --json FILE`.
 """
 
 import argparse
@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from gpu_engine.recordings.files import RECORDED, read
 from gpu_engine.records import CPU, Measurement
-from gpu_engine.sampling.settling import Sampled, gap_of, open_cases
+from gpu_engine.sampling.stopping import CaseSamples, aa_gap, undecided_cases
 from gpu_engine.studies import parse_measurement
-from gpu_engine.verdicts.verdict import FEWEST, compare
+from gpu_engine.verdicts.verdict import MIN_ROUNDS_FOR_VERDICT, compare
 from tools.verdict_rates import MACHINES, Machine, measured
 from tools.verdict_rates import RECORDED as IDENTICAL
 
@@ -32,9 +32,9 @@ ROUNDS = 25
 
 @dataclass
 class Tally:
-    """What became of pairs, and how many rounds and seconds of rounds it took.
+    """Verdicts on pairs, and the number of rounds and their seconds.
 
-    became  (verdict of all rounds, verdict of those that were open)
+    became  (verdict of all rounds, verdict of the adaptive rounds)
     """
 
     became: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -43,20 +43,20 @@ class Tally:
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("all", "open"), 0.0))
 
     def add(self, other: "Tally") -> None:
-        """Adds another one's."""
-        for mine, theirs in ((self.became, other.became), (self.first, other.first)):
-            mine.update(theirs)
+        """Add another tally."""
+        for target, source in ((self.became, other.became), (self.first, other.first)):
+            target.update(source)
         self.turns.update(other.turns)
-        for word, taken_s in other.seconds.items():
-            self.seconds[word] += taken_s
+        for word, duration_s in other.seconds.items():
+            self.seconds[word] += duration_s
 
 
 @dataclass(frozen=True)
 class Rivals:
-    """Rounds of cases that are sampled together: float64 [rounds] by name; the first one is the reference.
+    """Rounds of cases that are sampled together: float64 [rounds] by name; the first one is the control.
 
-    again  the reference's second entry
-    costs  seconds of a turn of each
+    again  the second entry of the control
+    costs  seconds of a sample of each
     """
 
     device: str
@@ -65,51 +65,53 @@ class Rivals:
     costs: Mapping[str, float]
 
     def settled(self) -> dict[str, list[int]]:
-        """The rounds in which each took part."""
+        """Return the rounds in which each case took part."""
         backend = "cpu" if self.device == CPU else "cuda"
         reference, most = next(iter(self.samples)), self.again.size
-        taken = {name: list(range(FEWEST)) for name in self.samples}
-        again = list(range(FEWEST))
-        for number in range(FEWEST, most):
+        rounds_by_name = {name: list(range(MIN_ROUNDS_FOR_VERDICT)) for name in self.samples}
+        again = list(range(MIN_ROUNDS_FOR_VERDICT))
+        for number in range(MIN_ROUNDS_FOR_VERDICT, most):
             so_far = {
-                name: Sampled(tuple(map(float, self.samples[name][rounds])), self.costs[name])
-                for name, rounds in taken.items()
+                name: CaseSamples(tuple(map(float, self.samples[name][rounds])), self.costs[name])
+                for name, rounds in rounds_by_name.items()
             }
-            wanted = open_cases(so_far, reference, tuple(self.again[again]), backend)
-            if not wanted:
+            undecided = undecided_cases(so_far, reference, tuple(self.again[again]), backend)
+            if not undecided:
                 break
             again.append(number)
-            for name in {reference, *wanted}:
-                taken[name].append(number)
-        return taken
+            for name in {reference, *undecided}:
+                rounds_by_name[name].append(number)
+        return rounds_by_name
 
-    def measured(self, taken: Mapping[str, Sequence[int]]) -> dict[str, Measurement]:
-        """The records of these rounds."""
+    def measured(self, rounds_by_name: Mapping[str, Sequence[int]]) -> dict[str, Measurement]:
+        """Return the records of these rounds."""
         reference = next(iter(self.samples))
-        rounds = taken[reference]
-        gap = gap_of(self.samples[reference][rounds].tolist(), self.again[rounds].tolist())
-        found = {name: measured(self.device, self.samples[name][own]) for name, own in taken.items()}
-        return {name: dataclasses.replace(m, aa_gap=gap) for name, m in found.items()}
+        rounds = rounds_by_name[reference]
+        gap = aa_gap(self.samples[reference][rounds].tolist(), self.again[rounds].tolist())
+        measurements = {
+            name: measured(self.device, self.samples[name][case_rounds]) for name, case_rounds in rounds_by_name.items()
+        }
+        return {name: dataclasses.replace(m, aa_gap=gap) for name, m in measurements.items()}
 
     def tally(self) -> Tally:
-        """Every pair by all rounds and by those that were open."""
-        said, taken = Tally(), self.settled()
+        """Return the verdicts on every pair, by all rounds and by the adaptive ones."""
+        tally, rounds_by_name = Tally(), self.settled()
         full = self.measured({name: range(self.again.size) for name in self.samples})
-        few = self.measured(taken)
+        few = self.measured(rounds_by_name)
         leader = min(full, key=lambda name: full[name].median_s or 0.0)
         for one, other in combinations(self.samples, 2):
             pair = compare(full[one], full[other]).kind, compare(few[one], few[other]).kind
-            said.became[pair] += 1
-            said.first[pair] += leader in (one, other)
-        for name, rounds in taken.items():
+            tally.became[pair] += 1
+            tally.first[pair] += leader in (one, other)
+        for name, rounds in rounds_by_name.items():
             for word, count in (("all", self.again.size), ("open", len(rounds))):
-                said.turns[word] += count
-                said.seconds[word] += self.costs[name] * count
-        return said
+                tally.turns[word] += count
+                tally.seconds[word] += self.costs[name] * count
+        return tally
 
 
 def simulated(machine: Machine, ratios: Sequence[float], random: np.random.Generator, rounds: int) -> Rivals:
-    """Kernels of these ratios on a machine; a turn takes as long as its kernel."""
+    """Return kernels of these ratios on a machine; a sample takes the time of its kernel."""
     times = machine.rounds(random, (1.0, *ratios), rounds)
     names = [f"{number}:{ratio:g}" for number, ratio in enumerate(ratios)]
     return Rivals(
@@ -118,50 +120,50 @@ def simulated(machine: Machine, ratios: Sequence[float], random: np.random.Gener
 
 
 def equal_pairs(rivals: Rivals) -> Tally:
-    """Of a group of kernels only the pairs that are equal: the names behind the colon."""
-    taken = rivals.settled()
-    few, said = rivals.measured(taken), Tally()
+    """Return the verdicts on the equal pairs of a group: names with the same text after the colon."""
+    rounds_by_name = rivals.settled()
+    few, tally = rivals.measured(rounds_by_name), Tally()
     for one, other in combinations(rivals.samples, 2):
         if one.partition(":")[2] == other.partition(":")[2]:
-            said.became["same", compare(few[one], few[other]).kind] += 1
-    return said
+            tally.became["same", compare(few[one], few[other]).kind] += 1
+    return tally
 
 
 RATIOS = (1.0, 1.0, 1.0, 1.3, 1.3, 1.3, 1.3, 30.0, 30.0, 30.0)
 
 
 def of_machine(machine: Machine, trials: int, seed: int, rounds: int = ROUNDS) -> Tally:
-    """Groups of RATIOS on a machine."""
-    random, said = np.random.default_rng(seed), Tally()
+    """Return the tally of groups of RATIOS on a machine."""
+    random, tally = np.random.default_rng(seed), Tally()
     for _ in range(trials):
-        said.add(equal_pairs(simulated(machine, RATIOS, random, rounds)))
-    return said
+        tally.add(equal_pairs(simulated(machine, RATIOS, random, rounds)))
+    return tally
 
 
 def of_identical(device: str) -> Tally:
-    """Recorded rounds of one kernel that entered seven times: two are the reference, the others rivals."""
-    said = Tally()
+    """Return the tally of recorded rounds of one kernel that entered seven times: two as control, five as rivals."""
+    tally = Tally()
     for name, entries in json.loads(IDENTICAL.read_text(encoding="utf-8")).items():
         if name.partition(" ")[0] != device:
             continue
         times = np.asarray(entries) * 1e-9
         for i in range(len(times)):
-            own = np.roll(times, i, axis=0)
-            names = [f"{n}:1" for n in range(len(own) - 1)]
-            rivals = Rivals(device, dict(zip(names, own[1:], strict=True)), own[0], dict.fromkeys(names, 1.0))
-            said.add(equal_pairs(rivals))
-    return said
+            rotated = np.roll(times, i, axis=0)
+            names = [f"{n}:1" for n in range(len(rotated) - 1)]
+            rivals = Rivals(device, dict(zip(names, rotated[1:], strict=True)), rotated[0], dict.fromkeys(names, 1.0))
+            tally.add(equal_pairs(rivals))
+    return tally
 
 
-def drawn(m: Measurement, random: np.random.Generator, rounds: int) -> NDArray[np.float64]:
-    """Rounds that scatter as those of a record do, with a longest one beyond its third quartile."""
+def random_rounds(m: Measurement, random: np.random.Generator, rounds: int) -> NDArray[np.float64]:
+    """Return rounds with the scatter of a record, the longest beyond its third quartile."""
     low, q1, middle, q3 = (float(each or 0.0) for each in (m.min_s, m.q1_s, m.median_s, m.q3_s))
     ends = [low, q1, middle, q3, q3 * (q3 / low) ** 1.5]
     return np.asarray(np.interp(random.random(rounds), (0.0, 0.25, 0.5, 0.75, 1.0), ends))
 
 
 def turn_s(m: Measurement) -> float:
-    """What a turn takes: a few calls, at least so many milliseconds; a run is one call."""
+    """Return the seconds of a sample: a few SpMVs, at least some milliseconds; for runs, one run."""
     call_s = m.median_s or 0.0
     if m.study in ("pagerank", "scaling"):
         return call_s + 1e-3
@@ -169,7 +171,7 @@ def turn_s(m: Measurement) -> float:
 
 
 def together(measurements: Iterable[Measurement]) -> Iterator[list[Measurement]]:
-    """Records in the groups that were sampled together."""
+    """Yield records in the groups that were sampled together."""
     groups: dict[Any, list[Measurement]] = {}
     for m in measurements:
         if m.median_s and m.min_s and not m.kernel.endswith("/best"):
@@ -181,42 +183,42 @@ def together(measurements: Iterable[Measurement]) -> Iterator[list[Measurement]]
 
 
 def of_recorded(path: Path, seed: int) -> Tally:
-    """The cases of a recording, their rounds drawn anew."""
-    random, said = np.random.default_rng(seed), Tally()
+    """Return the tally of the cases of a recording, with random rounds."""
+    random, tally = np.random.default_rng(seed), Tally()
     for group in together(read(path).measurements):
-        samples = {m.case: drawn(m, random, ROUNDS) for m in group}
+        samples = {m.case: random_rounds(m, random, ROUNDS) for m in group}
         gap = group[0].aa_gap if group[0].aa_gap is not None else 0.005
-        again = drawn(group[0], random, ROUNDS) * (1 + random.choice((-1, 1)) * gap / 2)
-        said.add(Rivals(group[0].device, samples, again, {m.case: turn_s(m) for m in group}).tally())
-    return said
+        again = random_rounds(group[0], random, ROUNDS) * (1 + random.choice((-1, 1)) * gap / 2)
+        tally.add(Rivals(group[0].device, samples, again, {m.case: turn_s(m) for m in group}).tally())
+    return tally
 
 
 def of_samples(path: Path) -> Tally:
-    """The rounds of a document; the second entry of the reference is the first one's, moved on and as far away."""
-    said = Tally()
-    found = map(parse_measurement, json.loads(path.read_text(encoding="utf-8"))["measurements"])
-    for group in together(found):
+    """Return the tally of the rounds of a document; the second control entry is the first one, shifted and scaled."""
+    tally = Tally()
+    measurements = map(parse_measurement, json.loads(path.read_text(encoding="utf-8"))["measurements"])
+    for group in together(measurements):
         samples = {m.case: np.asarray(m.samples_s) for m in group}
         again = np.roll(samples[group[0].case], 1) * (1 + (group[0].aa_gap or 0.0))
-        said.add(Rivals(group[0].device, samples, again, {m.case: turn_s(m) for m in group}).tally())
-    return said
+        tally.add(Rivals(group[0].device, samples, again, {m.case: turn_s(m) for m in group}).tally())
+    return tally
 
 
-def _equal_row(name: str, said: Tally) -> str:
-    pairs = said.became.total()
+def _equal_row(name: str, tally: Tally) -> str:
+    pairs = tally.became.total()
     words = Counter[str]()
-    for (_, word), count in said.became.items():
+    for (_, word), count in tally.became.items():
         words[word] += count
     wrong = words["slower"] + words["faster"]
     return f"| {name} | {pairs} | {words['same'] / pairs:.2%} | {wrong} | {words['inconclusive'] / pairs:.2%} |"
 
 
-def _row(name: str, said: Tally) -> str:
-    flips = sum(count for pair, count in said.became.items() if set(pair) == {"faster", "slower"})
-    shares = (_alike(said.became), _alike(said.first))
-    taken = (said.turns["open"] / said.turns["all"], said.seconds["open"] / said.seconds["all"])
-    same, first, turns, seconds = (f"{share:.1%}" for share in (*shares, *taken))
-    return f"| {name} | {said.became.total()} | {same} | {first} | {flips} | {turns} | {seconds} |"
+def _row(name: str, tally: Tally) -> str:
+    flips = sum(count for pair, count in tally.became.items() if set(pair) == {"faster", "slower"})
+    shares = (_alike(tally.became), _alike(tally.first))
+    costs = (tally.turns["open"] / tally.turns["all"], tally.seconds["open"] / tally.seconds["all"])
+    same, first, turns, seconds = (f"{share:.1%}" for share in (*shares, *costs))
+    return f"| {name} | {tally.became.total()} | {same} | {first} | {flips} | {turns} | {seconds} |"
 
 
 def _alike(became: Counter[tuple[str, str]]) -> float:
@@ -229,11 +231,11 @@ def _say(line: str) -> None:
 
 
 def main() -> int:
-    """Prints the tables that are asked for."""
+    """Print the requested tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=500, help="groups of ten kernels for each machine")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--equal", action="store_true", help="what is said of kernels that are equally fast")
+    parser.add_argument("--equal", action="store_true", help="print the verdicts on equally fast kernels")
     parser.add_argument("--samples", type=Path, nargs="*", default=(), help="documents with samples")
     parser.add_argument("--recorded", nargs="*", default=(), help="recordings, such as h200/formats.json.gz")
     arguments = parser.parse_args()

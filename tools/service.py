@@ -1,4 +1,4 @@
-"""`sparsight serve` in a process of its own, for tests and benches."""
+"""`sparsight serve` in its own process, for tests and benchmarks."""
 
 import os
 import re
@@ -14,17 +14,17 @@ MATRIX = "%%MatrixMarket matrix coordinate real general\n3 4 4\n1 1 1\n1 4 2\n3 
 
 
 class Service:
-    """A service on a free port, with its home in the folder, until `close` or the end of the block.
+    """A service on a free port with its data directory in the folder, until `close` or the end of the block.
 
-    settings  SPARSIGHT_*, such as token="…"; those of our own environment are not its
-    Raises RuntimeError with what it said where it does not start.
+    settings  SPARSIGHT_*, such as token="…"; it does not inherit those of our environment
+    Raises RuntimeError with its log if it does not start.
     """
 
     def __init__(self, folder: Path, *options: str, **settings: str) -> None:
         self.folder = folder
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("SPARSIGHT_")}
         self.environment |= {"SPARSIGHT_HOME": str(folder / "home"), "PYTHONUNBUFFERED": "1"}
-        # Made-up requests and tests reach nobody else.
+        # Generated requests and tests must not reach other hosts.
         self.environment["SPARSIGHT_COLLECTION_URL"] = ""
         self.environment |= {f"SPARSIGHT_{name.upper()}": value for name, value in settings.items()}
         self.log = (folder / "log").open("w+")
@@ -33,11 +33,11 @@ class Service:
             command, stdout=subprocess.PIPE, stderr=self.log, text=True, env=self.environment, cwd=folder
         )
         line = self.process.stdout.readline() if self.process.stdout else ""
-        found = re.search(r"http://\S+", line)
-        if not found:
+        address = re.search(r"http://\S+", line)
+        if not address:
             self.close()
-            raise RuntimeError(self.said())
-        self.url = found[0]
+            raise RuntimeError(self.log_text())
+        self.url = address[0]
 
     def __enter__(self) -> "Service":
         return self
@@ -45,20 +45,20 @@ class Service:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def said(self) -> str:
-        """Its log."""
+    def log_text(self) -> str:
+        """Return its log."""
         return (self.folder / "log").read_text()
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """`sparsight run` with it as the server."""
+        """Run `sparsight run` with this server."""
         return self._python("-m", "sparsight", "run", *arguments, "--server", self.url)
 
     def notebook(self, file: str) -> subprocess.CompletedProcess[str]:
-        """The script that the documents show, on a file beside the service."""
+        """Run the script of the documents on a file in the folder of the service."""
         return self._python(str(NOTEBOOK), self.url, file)
 
     def examples(self, document: Path, ending: str) -> subprocess.CompletedProcess[str]:
-        """The examples of a document as one program that asks this service; ending: what it does after them."""
+        """Run the examples of a document as one program against this service; ending: code after them."""
         blocks = re.findall(r"^```python\n(.*?)^```$", document.read_text(encoding="utf-8"), re.M | re.S)
         return self._python("-c", "\n".join((*blocks, ending)).replace("http://127.0.0.1:8000", self.url))
 
@@ -69,12 +69,12 @@ class Service:
         )
 
     def family(self) -> list[psutil.Process]:
-        """The process and everything below it."""
-        own = psutil.Process(self.process.pid)
-        return [own, *own.children(recursive=True)]
+        """Return the process and all its descendants."""
+        process = psutil.Process(self.process.pid)
+        return [process, *process.children(recursive=True)]
 
     def close(self) -> None:
-        """Kills all of it that still runs."""
+        """Kill all processes that still run."""
         if self.process.poll() is None:
             for process in self.family():
                 process.kill()

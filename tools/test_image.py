@@ -1,7 +1,7 @@
-"""Builds the image and runs the compose file's services: a job by REST, a restart, and what was stored still there.
+"""Build the image and test the services of the compose file: a job by REST, a restart, and its stored results.
 
-`python -m tools.test_image` takes Docker where its engine answers, else Podman, which needs docker-compose too.
-PYTHON_IMAGE and POSTGRES_IMAGE name other images to build and run on. `--check` only says whether all that works here.
+`python -m tools.test_image` uses Docker if its engine answers, else Podman, which also needs docker-compose.
+PYTHON_IMAGE and POSTGRES_IMAGE name other base images. `--check` only tests whether this machine can run images.
 """
 
 import argparse
@@ -34,12 +34,12 @@ LOOK_S = 2.0
 
 
 def say(text: str) -> None:
-    """One line for people."""
+    """Write one line to stderr."""
     sys.stderr.write(f"{text}\n")
 
 
 class Engine:
-    """Docker or Podman with what reads compose files; raises LookupError with a sentence where neither runs images."""
+    """Docker or Podman with compose; raises LookupError with a sentence if neither can run images."""
 
     def __init__(self) -> None:
         self.name = next((name for name in ("docker", "podman") if answers(name, "info")), "")
@@ -54,12 +54,12 @@ class Engine:
                 raise LookupError(f"{self.name} cannot run {image}")
 
     def __call__(self, *words: str) -> str:
-        """Runs a command of the engine and returns what it prints."""
+        """Run a command of the engine and return its output."""
         return run([self.name, *words])
 
     @contextmanager
     def environment(self, folder: Path) -> Iterator[dict[str, str]]:
-        """The variables under which compose reaches the engine; Podman is made to answer in the meantime."""
+        """Yield the variables under which compose reaches the engine; serve the API of Podman meanwhile."""
         given = {**os.environ, **self.images, "PORT": PORT}
         if self.name == "docker":
             yield given
@@ -68,7 +68,7 @@ class Engine:
         command = ["podman", "system", "service", "--time=0", f"unix://{socket}"]
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as service:
             over = threading.Event()
-            # Podman leaves health checks to systemd, which is not everywhere.
+            # Podman relies on systemd for health checks, which not every machine has.
             checks = threading.Thread(target=self._check_health, args=(over,))
             checks.start()
             try:
@@ -86,7 +86,7 @@ class Engine:
 
 
 def run(command: Sequence[str], env: dict[str, str] | None = None) -> str:
-    """What the command prints; raises RuntimeError with what it said where it fails."""
+    """Return the output of the command; raise RuntimeError with the output if it fails."""
     ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=env)
     if ended.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {ended.returncode}:\n{ended.stdout}{ended.stderr}")
@@ -94,7 +94,7 @@ def run(command: Sequence[str], env: dict[str, str] | None = None) -> str:
 
 
 def answers(*command: str) -> bool:
-    """Whether the command is here and succeeds, for which an image may have to be fetched."""
+    """Return whether the command exists and succeeds, which may require fetching an image."""
     if shutil.which(command[0]) is None:
         return False
     try:
@@ -104,7 +104,7 @@ def answers(*command: str) -> bool:
 
 
 def wait_for(condition: Callable[[], bool], what: str) -> None:
-    """Returns once the condition holds; raises TimeoutError."""
+    """Return once the condition holds; raise TimeoutError after the limit."""
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > deadline:
@@ -113,7 +113,7 @@ def wait_for(condition: Callable[[], bool], what: str) -> None:
 
 
 class Stack:
-    """The services of docker-compose.yml under a name, an image and secrets of their own."""
+    """The services of docker-compose.yml with their own project name, image, and secrets."""
 
     def __init__(self, engine: Engine, environment: dict[str, str], folder: Path) -> None:
         self.engine = engine
@@ -122,19 +122,19 @@ class Stack:
         files = {"token": self.token, "database_password": secrets.token_hex(32)}
         for name, text in files.items():
             (folder / name).write_text(text)
-        own = {
+        overrides = {
             "services": {name: {"image": IMAGE} for name in OURS},
             "secrets": {name: {"file": str(folder / name)} for name in files},
         }
-        (folder / "own.json").write_text(json.dumps(own))
+        (folder / "own.json").write_text(json.dumps(overrides))
         self._options = ["-p", PROJECT, "-f", str(ROOT / "docker-compose.yml"), "-f", str(folder / "own.json")]
 
     def compose(self, *words: str) -> str:
-        """Runs a command of compose on the services."""
+        """Run a command of compose on the services."""
         return run([*self.engine.compose, *self._options, *words], env=self._environment)
 
     def await_health(self) -> None:
-        """Returns once the database, the server and the worker are healthy."""
+        """Return once the database, the server, and the worker are healthy."""
         wait_for(lambda: self._health().count("(healthy)") == 3, "three healthy services")
         say(self._health())
 
@@ -143,7 +143,7 @@ class Stack:
 
 
 def measure(token: str, folder: Path) -> str:
-    """Uploads a matrix, measures it and returns the job; raises RuntimeError where a kernel has no time."""
+    """Upload and measure a matrix; return the job; raise RuntimeError if a kernel has no time."""
     file = folder / "a.mtx"
     file.write_text(MATRIX)
     with Client(f"http://127.0.0.1:{PORT}", token) as client:
@@ -156,22 +156,22 @@ def measure(token: str, folder: Path) -> str:
 
 
 def check(token: str, job: str) -> None:
-    """Raises RuntimeError unless every kernel of the job has a time."""
+    """Raise RuntimeError unless every kernel of the job has a time."""
     with Client(f"http://127.0.0.1:{PORT}", token) as client:
-        found = {(m["kernel"], m["state"]) for m in client.results(job)["measurements"]}
-    if found != {(kernel, "ok") for kernel in KERNELS}:
-        raise RuntimeError(f"the job {job} has measured {sorted(found)}")
+        states = {(m["kernel"], m["state"]) for m in client.results(job)["measurements"]}
+    if states != {(kernel, "ok") for kernel in KERNELS}:
+        raise RuntimeError(f"unexpected results of job {job}: {sorted(states)}")
 
 
 def build(engine: Engine) -> None:
-    """The image of this checkout."""
-    say(f"{engine.name} builds the image")
+    """Build the image of this checkout."""
+    say(f"building the image with {engine.name}")
     base = f"PYTHON_IMAGE={engine.images['PYTHON_IMAGE']}"
     run([engine.name, "build", "--build-arg", base, "--tag", IMAGE, "."])
 
 
 def try_out(stack: Stack, folder: Path) -> None:
-    """A job, a restart of everything, the job's results again and another job."""
+    """Run a job, restart all services, check the results, and run another job."""
     stack.compose("up", "--detach", "--no-build")
     stack.await_health()
     job = measure(stack.token, folder)
@@ -184,9 +184,9 @@ def try_out(stack: Stack, folder: Path) -> None:
 
 
 def main() -> int:
-    """Returns the exit status: 0 all worked, 1 something did not, 3 nothing here can run images."""
+    """Return the exit status: 0 if all worked, 1 if something failed, 3 if no engine can run images."""
     parser = argparse.ArgumentParser(prog="python -m tools.test_image", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="only say whether images can be run here")
+    parser.add_argument("--check", action="store_true", help="only check whether images can be run")
     only_check = parser.parse_args().check
     try:
         engine = Engine()

@@ -1,4 +1,4 @@
-"""REST: the figures behind the pages' charts, as Plotly JSON that `plotly.io.from_json` reads."""
+"""Endpoints for the figures of the pages, as Plotly JSON that `plotly.io.from_json` reads."""
 
 from fastapi import APIRouter, Request, Response
 
@@ -20,7 +20,7 @@ SELECTION = {"parameters": [{"name": name, "in": "query", "schema": QUERY} for n
 
 @router.get("/figures", responses=list_response_docs(documents.FigureEntry))
 def list_figures(request: Request) -> Response:
-    """Every figure, with what its query must name."""
+    """Return all figures with the parameters that each one requires."""
     parse_options(request.query_params.multi_items(), ())
     items = [
         {
@@ -37,10 +37,10 @@ def list_figures(request: Request) -> Response:
 
 @router.get("/figures/{name}", responses=etag_response_docs(documents.PlotlyFigure, 404), openapi_extra=SELECTION)
 def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreDep) -> Response:
-    """The figure of a selection as Plotly JSON; `GET /figures` lists the parameters of each."""
+    """Return the figure of a selection as Plotly JSON; `GET /figures` lists the parameters of each figure."""
     source = find_source(name)
-    selection = parse_selection(request.query_params.multi_items(), own=page_parameters())
+    selection = parse_selection(request.query_params.multi_items(), parameters=page_parameters())
     with database.read() as session:
-        drawn = source.draw(session, store, selection)
-    name_provenance(busy.gray(clip(drawn.figure), drawn.doubtful), source.title, drawn.lines)
-    return etag_response(request, drawn.figure.to_json())
+        drawing = source.draw(session, store, selection)
+    name_provenance(busy.gray(clip(drawing.figure), drawing.doubtful), source.title, drawing.lines)
+    return etag_response(request, drawing.figure.to_json())

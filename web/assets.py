@@ -1,4 +1,4 @@
-"""Static files under URLs that name their content: immutable to a browser, and never stale after an update."""
+"""Static files under URLs that contain a hash of their content, so that browsers may cache them forever."""
 
 import gzip
 import hashlib
@@ -20,47 +20,47 @@ DIGEST_CHARS = 12
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A static file: its bytes as they are and gzipped, and its media type."""
+    """A static file: its bytes, plain and gzipped, and its media type."""
 
     plain: bytes
     gzipped: bytes
     media_type: str
 
 
-def _own_files() -> dict[str, Any]:
+def _project_files() -> dict[str, Any]:
     return {entry.name: entry for entry in resources.files("web").joinpath("static").iterdir() if entry.is_file()}
 
 
 @cache
 def digest() -> str:
-    """One digest of every own file, so that modules can import each other by relative names."""
+    """Return one digest of all project files, so that modules can import each other by relative names."""
     total = hashlib.sha256()
-    for name, entry in sorted(_own_files().items()):
+    for name, entry in sorted(_project_files().items()):
         total.update(name.encode() + b"\0" + entry.read_bytes())
     return total.hexdigest()[:DIGEST_CHARS]
 
 
 @cache
 def plotly_digest() -> str:
-    """Digest of plotly.js in the installed wheel: it changes less often than our own files."""
+    """Return the digest of plotly.js in the installed wheel, which changes less often than project files."""
     return hashlib.sha256(_plotly()).hexdigest()[:DIGEST_CHARS]
 
 
 def url(name: str) -> str:
-    """The URL of a static file."""
+    """Return the URL of a static file."""
     return f"/static/{plotly_digest() if name == PLOTLY else digest()}/{name}"
 
 
 def text(name: str) -> str:
-    """The text of a static file, for what carries it."""
+    """Return the text of a static file, for pages that embed it."""
     return _asset(name).plain.decode()
 
 
 @router.get("/static/{version}/{name}")
 def static(version: str, name: str, request: Request) -> Response:
-    """A static file of the current version; 404 for any other."""
-    if (name != PLOTLY and name not in _own_files()) or url(name) != f"/static/{version}/{name}":
-        raise NotFoundError(f"There is no static file {quote(name)} of version {quote(version)}; reload the page.")
+    """Return a static file of the current version; raises NotFoundError (404) for any other version."""
+    if (name != PLOTLY and name not in _project_files()) or url(name) != f"/static/{version}/{name}":
+        raise NotFoundError(f"No static file {quote(name)} of version {quote(version)}. Reload the page.")
     asset = _asset(name)
     headers = {"Cache-Control": IMMUTABLE, "Vary": "Accept-Encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
@@ -70,7 +70,7 @@ def static(version: str, name: str, request: Request) -> Response:
 
 @cache
 def _asset(name: str) -> Asset:
-    plain = _plotly() if name == PLOTLY else _own_files()[name].read_bytes()
+    plain = _plotly() if name == PLOTLY else _project_files()[name].read_bytes()
     media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
     return Asset(plain, gzip.compress(plain, 6, mtime=0), media_type)
 

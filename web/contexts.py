@@ -1,42 +1,42 @@
-"""One dataclass a page: exactly what its template may use. Numbers are text already, with their units."""
+"""Contexts: one dataclass per page with the values of its template. Numbers are text with units."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpu_engine.text.tables import Table
-from web.documents import Document, Head
-from web.papers.base import Paper
-from web.papers.parts import ExhibitPart, TrialForm
-from web.parts import (
+from web.components import (
     AnswerSection,
     Chart,
     Choice,
     Choices,
     Column,
-    DeviceLine,
+    DeviceRowView,
     FigureSection,
-    FindingLine,
+    FindingRowView,
     Headline,
-    JobLine,
+    JobRowView,
     KernelChooser,
     Link,
     LinkSwitch,
     TableSection,
     TitledTable,
 )
+from web.documents import Document, Head
+from web.papers.base import Paper
+from web.papers.components import ExhibitPart, TrialForm
 from web.provenance import Provenance
 from web.reference import Group, Shape
 
 
 @dataclass(frozen=True, slots=True)
 class HomePage:
-    """`/`: how to start, what was recorded elsewhere, the newest findings, what runs, what can be measured.
+    """`/`: upload, reference results, newest results, jobs, and devices.
 
-    headline   of the recorded formats, None where there are none
-    recorded   comparisons from elsewhere; importing: more are being read in
-    own        how many matrices are here with their values
-    sample     what the first start does by itself
-    beginning  whether the samples of the first start are being made
+    headline      chart of the reference results; None if there are none
+    recorded      links to reference results; importing: whether an import is running
+    matrix_count  number of matrices with values
+    sample        job of the first start
+    beginning     whether the sample matrices of the first start are being generated
     """
 
     title: str
@@ -44,33 +44,33 @@ class HomePage:
     headline: Headline | None
     recorded: tuple[Link, ...]
     importing: bool
-    own: int
-    sample: JobLine | None
+    matrix_count: int
+    sample: JobRowView | None
     beginning: bool
-    findings: tuple[FindingLine, ...]
-    jobs: tuple[JobLine, ...]
-    devices: tuple[DeviceLine, ...]
+    findings: tuple[FindingRowView, ...]
+    jobs: tuple[JobRowView, ...]
+    devices: tuple[DeviceRowView, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class StudyPage:
-    """`/formats`, `/pagerank` …: the results of a study; every choice is in the address.
+    """`/formats`, `/pagerank` …: the results of a study; the address contains every choice.
 
-    study        its name; heading, lead: above all; invitation: where there are no results
-    elsewhere    pages of other studies that have results of the chosen matrices, where this one has none
-    query        what the address says
-    answers      first of all; overview: more sentences on all findings together; caveat: what times there do not say
-    says         what the figures show, in words
-    kernels      the choice of them, None where there is none; contents: the parts of the page
-    switches     links, selects: fields of the form beside the matrices; hidden: what else the address says
-    every        the same page of every matrix measured, empty where the reader has chosen none
-    shown        how many matrices are shown, in words
-    conclusions  of a paper; None where there are none to show
-    few          a sentence on the figures that need more matrices than are chosen
-    cases_note   above the tables of the findings
-    structure    pictures of the first matrices; features: what is known of each matrix
-    downloads    what is shown, as files; jobs: those that measured it
-    provenance   of what is shown; None where that is nothing
+    study           name of the study; query: query of the address
+    lead            first paragraph; invitation: what to do if there are no results
+    elsewhere       links to other studies with results of the chosen matrices, if this one has none
+    answers         overall rankings; overview: more sentences on all findings; caveat: limits of the timings
+    summary         one sentence about the figures, for screen readers
+    kernels         choice of kernels, None if there is only one; contents: links to the sections
+    switches        groups of links; selects: fields of the form; hidden: other parameters of the address
+    all_matrices    link to all measured matrices; empty without a choice of matrices
+    matrix_count    number of matrices, as text
+    conclusions     statements of a paper; None if there are none
+    hidden_figures  sentence about the figures that need more matrices
+    cases_note      note above the tables of the findings
+    structure       pictures of the first matrices; features: table of the matrices
+    downloads       links to files; jobs: jobs of the results
+    provenance      origin of the results; None without results
     """
 
     title: str
@@ -81,21 +81,21 @@ class StudyPage:
     invitation: str
     elsewhere: tuple[Link, ...]
     answers: tuple[AnswerSection, ...]
-    says: str
+    summary: str
     kernels: KernelChooser | None
     contents: tuple[Link, ...]
     overview: tuple[str, ...]
     caveat: str
-    findings: tuple[FindingLine, ...]
+    findings: tuple[FindingRowView, ...]
     switches: tuple[LinkSwitch, ...]
     selects: tuple[Choices, ...]
     matrices: tuple[Choice, ...]
-    every: tuple[Link, ...]
-    shown: str
+    all_matrices: tuple[Link, ...]
+    matrix_count: str
     hidden: tuple[tuple[str, str], ...]
     conclusions: TableSection | None
     figures: tuple[FigureSection, ...]
-    few: str
+    hidden_figures: str
     cases_note: str
     sections: tuple[TableSection, ...]
     structure: tuple[Chart, ...]
@@ -109,10 +109,9 @@ class StudyPage:
 class ReportPage:
     """`/formats.html` …: the page of a study as a file.
 
-    address  of the page; written: when the report was
-    query    what the address says
-    figures  name → Plotly JSON; data: the document of results as JSON
-    style, paint, plotly  the text of our styles, of what paints figures, and of plotly.js
+    address  address of the page; written: time of the report; query: query of the address
+    figures  name → Plotly JSON; data: the results document as JSON
+    style, paint, plotly  text of app.css, paint.js, and plotly.js
     """
 
     title: str
@@ -131,16 +130,16 @@ class ReportPage:
 
 @dataclass(frozen=True, slots=True)
 class TablePage:
-    """`/formats/tables/{name}` …: tables of a study alone.
+    """`/formats/tables/{name}` …: tables of a study.
 
-    line     the finding whose cases they are; columns: by their heads, those that sort; files: the same tables
+    row      finding of a table of cases; columns: sortable columns by head; files: links to the tables as files
     """
 
     title: str
     topics: str
     back: Link
     name: str
-    line: FindingLine | None
+    row: FindingRowView | None
     notes: tuple[str, ...]
     tables: tuple[TitledTable, ...]
     prose: bool
@@ -150,17 +149,17 @@ class TablePage:
 
 @dataclass(frozen=True, slots=True)
 class DevicesPage:
-    """`/devices`: what can be measured on, and how fast its memory is; faults: why workers cannot run jobs."""
+    """`/devices`: all devices with their memory bandwidth; faults: reasons why workers cannot run jobs."""
 
     title: str
     topics: str
     faults: tuple[str, ...]
-    devices: tuple[DeviceLine, ...]
+    devices: tuple[DeviceRowView, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DevicePairPage:
-    """`/devices/compare`: two devices side by side; sides: the fields that choose them."""
+    """`/devices/compare`: comparison of two devices; sides: the fields that choose them."""
 
     title: str
     topics: str
@@ -175,12 +174,12 @@ class DevicePairPage:
 
 @dataclass(frozen=True, slots=True)
 class HistoryPage:
-    """`/history`: cases over time; the first sentence is the answer.
+    """`/history`: cases over time; the first sentence is the main statement.
 
-    matrix   empty where nothing has been measured; selects: the fields of the form; hidden: what else the address says
-    kernels  that can be followed
-    points, underneath, measurements  change points, changes of the environment, and the numbers of the figure
-    note     on what a table leaves out; data: the same as JSON
+    matrix   None without results; selects: fields of the form; hidden: other parameters of the address
+    kernels  kernels of the form
+    points, environment_changes, measurements  tables of change points, environment changes, and values
+    note     note about an incomplete table; data: address of the JSON
     """
 
     title: str
@@ -194,7 +193,7 @@ class HistoryPage:
     kernels: tuple[Choice, ...]
     chart: Chart
     points: Table
-    underneath: Table
+    environment_changes: Table
     measurements: Table
     note: str
     data: str
@@ -202,7 +201,7 @@ class HistoryPage:
 
 @dataclass(frozen=True, slots=True)
 class DocumentsPage:
-    """`/docs`: every document with its first paragraph."""
+    """`/docs`: all documents with their first sentences."""
 
     title: str
     topics: str
@@ -211,7 +210,7 @@ class DocumentsPage:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPage:
-    """`/docs/{name}` and `/glossary`: one document; others: links to all."""
+    """`/docs/{name}` and `/glossary`: a document; others: links to all documents."""
 
     title: str
     topics: str
@@ -221,7 +220,7 @@ class DocumentPage:
 
 @dataclass(frozen=True, slots=True)
 class ReferencePage:
-    """`/reference`: every call of the API and every document that it takes or answers."""
+    """`/reference`: all endpoints of the API and the documents of their requests and responses."""
 
     title: str
     topics: str
@@ -231,7 +230,7 @@ class ReferencePage:
 
 @dataclass(frozen=True, slots=True)
 class SignInPage:
-    """`/sign-in`: asks for a token; next: the path to go on with; error: what was wrong with the one before."""
+    """`/sign-in`: form for a token; next: path after signing in; error: problem with the previous token."""
 
     title: str
     topics: str
@@ -241,7 +240,7 @@ class SignInPage:
 
 @dataclass(frozen=True, slots=True)
 class ErrorPage:
-    """Any error, for a browser: the same words as the problem document."""
+    """An error page with the message of the problem document."""
 
     title: str
     topics: str
@@ -251,7 +250,7 @@ class ErrorPage:
 
 @dataclass(frozen=True, slots=True)
 class PapersPage:
-    """`/papers`: the papers, and every figure and table of them."""
+    """`/papers`: all papers with their figures and tables."""
 
     title: str
     topics: str
@@ -260,7 +259,7 @@ class PapersPage:
 
 @dataclass(frozen=True, slots=True)
 class PaperPage:
-    """`/papers/{name}`: what a paper printed beside what was measured; devices: links, of which one is current."""
+    """`/papers/{name}`: statements of a paper with measured results; devices: links, one of them current."""
 
     title: str
     topics: str

@@ -1,4 +1,4 @@
-"""The documents of the product as HTML: Markdown that travels in the wheel; links between documents lead to pages."""
+"""Documentation as HTML: Markdown files of the wheel, with links between documents turned into page addresses."""
 
 import posixpath
 import re
@@ -16,21 +16,21 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from gpu_engine.errors import NotFoundError, quote
-from web.parts import Link
+from web.components import Link
 from web.single_flight import SingleFlightCache
 
 GLOSSARY = "glossary"
 
 AT_TOP = ("README.md", "GLOSSARY.md", "ARCHITECTURE.md", "CHANGELOG.md")
-"""Those that do not lie in `docs/`; the wheel has the same folders."""
+"""Documents outside `docs/`; the wheel has the same folders."""
 
 FILE = re.compile(r"docs/[\w-]+\.md")
-"""A document as texts name it."""
+"""Pattern of a document path in text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A document's title and first sentence as text."""
+    """Title and first sentence of a document, as text."""
 
     name: str
     title: str
@@ -39,7 +39,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document: its title, its HTML, and links to its headings of the second level."""
+    """A document: its title, its HTML, and links to its second-level headings."""
 
     name: str
     title: str
@@ -49,7 +49,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word of the glossary, the anchor of its row, and its meaning as text."""
+    """A term of the glossary, the anchor of its row, and its meaning as text."""
 
     word: str
     anchor: str
@@ -57,17 +57,17 @@ class Term:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all documents, as their addresses have them."""
+    """Return the names of all documents, as in their addresses."""
     return tuple(_paths())
 
 
 def href(name: str) -> str:
-    """The address of a document."""
+    """Return the address of a document."""
     return "/glossary" if name == GLOSSARY else f"/docs/{name}"
 
 
 def linked(text: str) -> Markup:
-    """Text with the documents that it names, `docs/formats.md`, as links to their pages."""
+    """Return text as HTML in which document paths, such as `docs/formats.md`, are links to their pages."""
     names = {path: name for name, path in _paths().items()}
 
     def link(match: re.Match[str]) -> str:
@@ -79,7 +79,7 @@ def linked(text: str) -> Markup:
 
 @cache
 def head(name: str) -> Head:
-    """Read what stands before the second heading of a document; raises NotFoundError naming the known ones."""
+    """Read the part before the second heading of a document; raises NotFoundError that lists the known ones."""
     tokens = MARKDOWN.parse(_text(name).partition("\n## ")[0])
     first = {token.type: _plain(inside) for token, inside in reversed(tuple(pairwise(tokens)))}
     lead = first.get("paragraph_open", "").partition(". ")[0]
@@ -87,7 +87,7 @@ def head(name: str) -> Head:
 
 
 def document(name: str) -> Document:
-    """Return the document of that name; raises NotFoundError naming the known ones."""
+    """Return the document of that name; raises NotFoundError that lists the known ones."""
     return _documents.get(name, None, lambda: _document(name))
 
 
@@ -118,20 +118,20 @@ def _document(name: str) -> Document:
 
 
 def terms() -> Mapping[str, Term]:
-    """Return every word and symbol of the glossary."""
+    """Return all terms and symbols of the glossary by their text."""
     return _terms.get(GLOSSARY, None, _read_terms)
 
 
 def _read_terms() -> Mapping[str, Term]:
-    found: dict[str, Term] = {}
+    terms_by_word: dict[str, Term] = {}
     for cells in _rows(MARKDOWN.parse(_text(GLOSSARY))):
         for word in _words(cells):
-            found.setdefault(word, Term(word, slug(word), _plain(cells[2])))
-    return found
+            terms_by_word.setdefault(word, Term(word, slug(word), _plain(cells[2])))
+    return terms_by_word
 
 
 def slug(text: str) -> str:
-    """The anchor of a heading or a word: lower case, blanks as dashes, no other signs."""
+    """Return the anchor of a heading or a term: lower case, dashes for blanks, no punctuation."""
     return re.sub(r"[^\w-]", "", text.lower().replace(" ", "-").replace("*", "-star"))
 
 
@@ -143,7 +143,7 @@ def _folder() -> Traversable:
 
 @cache
 def _paths() -> Mapping[str, str]:
-    """Name → path below the folder, in the order of reading."""
+    """Return the path of each document below the folder by its name, in reading order."""
     inner = sorted(entry.name for entry in (_folder() / "docs").iterdir() if entry.name.endswith(".md"))
     paths = (*AT_TOP, *(f"docs/{name}" for name in inner))
     return {posixpath.basename(path).removesuffix(".md").lower(): path for path in paths}
@@ -151,17 +151,17 @@ def _paths() -> Mapping[str, str]:
 
 def _text(name: str) -> str:
     if name not in _paths():
-        raise NotFoundError(f"There is no document {quote(name)}; the documents are {', '.join(_paths())}.")
+        raise NotFoundError(f"Unknown document {quote(name)}. Documents: {', '.join(_paths())}.")
     return (_folder() / _paths()[name]).read_text(encoding="utf-8")
 
 
 def _plain(inline: Token) -> str:
-    """The text of an inline token without marks."""
+    """Return the text of an inline token without markup."""
     return "".join(" " if child.type == "softbreak" else child.content for child in inline.children or ())
 
 
 def _rows(tokens: Sequence[Token]) -> list[list[Token]]:
-    """The cells of every row below the heads of all tables."""
+    """Return the cells of all table rows, without heads."""
     rows: list[list[Token]] = []
     for token, inside in pairwise(tokens):
         if token.type == "tr_open" and inside.type == "td_open":
@@ -172,22 +172,22 @@ def _rows(tokens: Sequence[Token]) -> list[list[Token]]:
 
 
 def _words(cells: Sequence[Token]) -> tuple[str, ...]:
-    """The words of a row of the glossary, then its symbols."""
+    """Return the terms of a glossary row, then its symbols."""
     symbols = (child.content for cell in cells[:2] for child in cell.children or () if child.type == "code_inline")
     return tuple(dict.fromkeys((*_plain(cells[0]).split(", "), *symbols)))
 
 
 def _anchor_words(tokens: Sequence[Token], anchors: Counter[str]) -> None:
-    """Gives each word of the glossary its anchor where it comes first."""
+    """Add an anchor to the first occurrence of each glossary term."""
     for cells in _rows(tokens):
-        own = [anchor for anchor in dict.fromkeys(map(slug, _words(cells))) if not anchors[anchor]]
-        anchors.update(own)
-        spans = [Token("anchor", "span", 0, meta={"id": anchor}) for anchor in own]
+        new_anchors = [anchor for anchor in dict.fromkeys(map(slug, _words(cells))) if not anchors[anchor]]
+        anchors.update(new_anchors)
+        spans = [Token("anchor", "span", 0, meta={"id": anchor}) for anchor in new_anchors]
         cells[0].children = [*spans, *(cells[0].children or [])]
 
 
 def _lead_links(inline: Token, path: str) -> None:
-    """Turns links to files of the project into addresses of pages; a file that is no document is text."""
+    """Replace links to project files with page addresses; links to other files become text."""
     closing: list[Token] = []
     for child in inline.children or ():
         if child.type == "link_close":
@@ -198,8 +198,8 @@ def _lead_links(inline: Token, path: str) -> None:
         file, _, anchor = str(child.attrGet("href")).partition("#")
         if not file or ":" in file:
             continue
-        wanted = posixpath.normpath(posixpath.join(posixpath.dirname(path), file))
-        name = next((name for name, known in _paths().items() if known == wanted), None)
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(path), file))
+        name = next((name for name, known in _paths().items() if known == target), None)
         if name is None:
             child.tag, child.attrs = "span", {}
         else:
@@ -221,11 +221,11 @@ def _anchor(_: Any, tokens: Sequence[Token], place: int, *__: Any) -> str:
 
 
 def _markdown() -> MarkdownIt:
-    """CommonMark with tables that scroll; HTML in a document is text."""
+    """Return a CommonMark parser with scrollable tables that treats HTML as text."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     for kind, rule in {"table_open": _table, "fence": _code, "code_block": _code, "anchor": _anchor}.items():
         markdown.add_render_rule(kind, rule)
-    # A document has pictures of these very pages: they are for readers elsewhere.
+    # Images show these pages, which the reader of a page does not need.
     markdown.add_render_rule("image", lambda *_: "")
     markdown.add_render_rule("table_close", lambda *_: "</table></div>\n")
     return markdown

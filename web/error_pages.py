@@ -1,4 +1,4 @@
-"""Errors as pages, for browsers; programs get the problem document."""
+"""Error pages for browsers; programs get the problem document."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import Request, Response
 
 from web.contexts import ErrorPage, SignInPage
-from web.hints import words
-from web.posts import local_path
+from web.form_actions import local_path
+from web.problem_hints import problem_text
 from web.rendering import render
 
 MACHINE_PATHS = ("/api/", "/static/", "/healthz", "/readyz", "/metrics")
@@ -17,20 +17,26 @@ Handler = Callable[[Request, Any], Awaitable[Response]]
 
 
 def as_page(handler: Any) -> Handler:
-    """The same handler, its problem document rendered as a page for a browser that asked for one."""
+    """Wrap an exception handler so that browsers get its problem document as a page."""
 
     async def respond(request: Request, error: Any) -> Response:
         response: Response = await handler(request, error)
-        wanted = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(MACHINE_PATHS)
-        if not wanted or response.media_type != "application/problem+json":
+        is_page_request = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(
+            MACHINE_PATHS
+        )
+        if not is_page_request or response.media_type != "application/problem+json":
             return response
         problem = json.loads(bytes(response.body))
         if problem["status"] == 401:
-            # Whoever has signed in or sends a token gets to no handler with this.
-            asked = SignInPage("Sign in", "", local_path(request.query_params.get("next", "")), problem["detail"])
-            return render(request, "sign_in.html", asked, 401)
+            # Only requests without a session and without a token get here.
+            sign_in_page = SignInPage(
+                "Sign in", "", local_path(request.query_params.get("next", "")), problem["detail"]
+            )
+            return render(request, "sign_in.html", sign_in_page, 401)
         title = problem["title"].capitalize()
-        page = render(request, "error.html", ErrorPage(title, "", problem["status"], words(problem)), problem["status"])
+        page = render(
+            request, "error.html", ErrorPage(title, "", problem["status"], problem_text(problem)), problem["status"]
+        )
         page.headers.update({name: v for name, v in response.headers.items() if name in ("retry-after", "allow")})
         return page
 

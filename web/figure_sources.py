@@ -1,4 +1,4 @@
-"""SOURCES: every figure by name, with where what it draws comes from: a study, a matrix, a device, or histories."""
+"""SOURCES: all figures by name, each with the source of its data: a study, a matrix, a device, or histories."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from server.store import Store
 from web import histories, kernels
 from web.figures import bandwidth, busy, case_history, history
 from web.figures.base import Drawing, Figure
-from web.figures.headline import HEADLINE
+from web.figures.home_chart import HEADLINE
 from web.figures.matrix import MATRIX_FIGURES
 from web.pictures import Picture, picture
 from web.provenance import provenance_of
@@ -28,11 +28,11 @@ from web.studies.formats import FORMATS
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """A figure that is drawn.
+class SourcedFigure:
+    """A Plotly figure with its provenance.
 
-    lines     what it shows and when that was measured, below the title of a downloaded picture
-    doubtful  keys of the measurements whose marks are gray
+    lines     devices and dates of the measurements, below the title of a downloaded image
+    doubtful  keys of noisy measurements, whose marks are gray
     """
 
     figure: go.Figure
@@ -42,23 +42,23 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a figure comes from.
+    """A figure of the API and the function that draws it.
 
-    needs       what its query must name: a study, or `matrix`, `device`, `case`
-    parameters  that its query may have
-    draw        (session, store, selection) → Drawn; raises ParameterError and NotFoundError
+    needs       what its query must name: a study, `matrix`, `device`, or `case`
+    parameters  names that its query may have
+    draw        (session, store, selection) → SourcedFigure; raises ParameterError and NotFoundError
     """
 
     title: str
     needs: str
     parameters: Sequence[str]
-    draw: Callable[[Session, Store, Selection], Drawn]
+    draw: Callable[[Session, Store, Selection], SourcedFigure]
 
 
 def find_source(name: str) -> Source:
-    """Return the source of the figure of that name; raises NotFoundError naming the known ones."""
+    """Return the source of the figure of that name; raises NotFoundError that lists the known ones."""
     if name not in SOURCES:
-        raise NotFoundError(f"There is no figure {quote(name)}; known figures: {', '.join(SOURCES)}.")
+        raise NotFoundError(f"Unknown figure {quote(name)}. Figures: {', '.join(SOURCES)}.")
     return SOURCES[name]
 
 
@@ -67,54 +67,58 @@ def _of_study(page: StudyPage, figure: Figure[Any]) -> Source:
     return Source(figure.title, page.name, names, partial(_draw_study, page, figure))
 
 
-def _draw_study(page: StudyPage, figure: Figure[Any], session: Session, _: Store, selection: Selection) -> Drawn:
-    asked = with_set(session, selection)
-    results = results_of(session, page.name, asked)
+def _draw_study(
+    page: StudyPage, figure: Figure[Any], session: Session, _: Store, selection: Selection
+) -> SourcedFigure:
+    chosen = with_set(session, selection)
+    results = results_of(session, page.name, chosen)
     data = with_traces(session, results) if page.with_traces else results.data
-    few = figure.name in (*page.named, *page.alone)
-    names = kernels.drawn(page, page.answers(results.data), asked) if few else ()
-    drawn = figure.draw(figure.info(kernels.data_of(page, figure, data, names)))
-    return Drawn(drawn, provenance_of(session, results).lines, busy.keys(busy_measurements(results.data)))
+    is_limited = figure.name in (*page.named, *page.alone)
+    names = kernels.figure_kernels(page, page.answers(results.data), chosen) if is_limited else ()
+    drawing = figure.draw(figure.info(kernels.data_of(page, figure, data, names)))
+    return SourcedFigure(drawing, provenance_of(session, results).lines, busy.keys(busy_measurements(results.data)))
 
 
-def _draw_bandwidth(session: Session, _: Store, selection: Selection) -> Drawn:
+def _draw_bandwidth(session: Session, _: Store, selection: Selection) -> SourcedFigure:
     if len(selection.device) != 1:
-        raise ParameterError("This figure is of one device; name it with ?device=ID.")
+        raise ParameterError("This figure shows one device. Name it with ?device=ID.")
     rows = (*devices.list_devices(session), *recorded_results.list_devices(session))
     row = next((row for row in rows if row.id == selection.device[0] and row.profile), None)
     if row is None:
-        raise NotFoundError(f"There is no device {quote(selection.device[0])} whose bandwidth has been measured.")
+        raise NotFoundError(f"No measured bandwidth for device {quote(selection.device[0])}. Run a job on it first.")
     profile = profile_from_json(row.profile)
-    return Drawn(bandwidth.BANDWIDTH.draw(profile), [f"{row.info['name']}, measured {profile.measured_at[:10]}"])
+    return SourcedFigure(
+        bandwidth.BANDWIDTH.draw(profile), [f"{row.info['name']}, measured {profile.measured_at[:10]}"]
+    )
 
 
-def _draw_history(session: Session, _: Store, selection: Selection) -> Drawn:
+def _draw_history(session: Session, _: Store, selection: Selection) -> SourcedFigure:
     row = catalogue.get_matrix(session, _one_matrix(selection))
     panels = histories.over_jobs(session, row.id, selection)
-    return Drawn(history.draw(panels), [row.name], history.busy_in_history(panels))
+    return SourcedFigure(history.draw(panels), [row.name], history.busy_in_history(panels))
 
 
-def _draw_case_history(session: Session, _: Store, selection: Selection) -> Drawn:
-    cases = histories.shown(session, selection)
-    drawn = case_history.draw(case_history.info(cases.drawn, cases.histories))
-    return Drawn(drawn, [f"{cases.matrix}, {cases.device}, {cases.cache}"], busy.keys(cases.busy))
+def _draw_case_history(session: Session, _: Store, selection: Selection) -> SourcedFigure:
+    cases = histories.history_view(session, selection)
+    drawing = case_history.draw(case_history.info(cases.drawn_histories, cases.histories))
+    return SourcedFigure(drawing, [f"{cases.matrix}, {cases.device}, {cases.cache}"], busy.keys(cases.busy))
 
 
 def _of_matrix(figure: Drawing[Picture]) -> Source:
     return Source(figure.title, "matrix", NAMES, partial(_draw_matrix, figure))
 
 
-def _draw_matrix(figure: Drawing[Picture], session: Session, store: Store, selection: Selection) -> Drawn:
+def _draw_matrix(figure: Drawing[Picture], session: Session, store: Store, selection: Selection) -> SourcedFigure:
     row = catalogue.get_matrix(session, _one_matrix(selection))
-    seen = picture(store, row)
-    if seen is None:
-        raise NotFoundError(f"The matrix {row.id} is {row.state} and has no picture.")
-    return Drawn(figure.draw(seen), [row.name])
+    structure = picture(store, row)
+    if structure is None:
+        raise NotFoundError(f"Matrix {row.id} has no picture ({row.state}).")
+    return SourcedFigure(figure.draw(structure), [row.name])
 
 
 def _one_matrix(selection: Selection) -> str:
     if len(selection.matrix) != 1:
-        raise ParameterError("This figure is of one matrix; name it with ?matrix=ID.")
+        raise ParameterError("This figure shows one matrix. Name it with ?matrix=ID.")
     return selection.matrix[0]
 
 

@@ -1,4 +1,4 @@
-"""Tables as files: CSV for programs, Markdown and LaTeX for papers."""
+"""Table files: CSV for programs, Markdown and LaTeX for papers."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from tabulate import LATEX_ESCAPE_RULES, tabulate
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import MISSING, THIN
 from server.responses import to_csv
-from web.parts import TitledTable
+from web.components import TitledTable
 
 TEX = str.maketrans(
     {
@@ -27,24 +27,24 @@ TEX = str.maketrans(
         "₁": r"$_1$",
     }
 )
-"""Characters of our tables that pdflatex has no glyphs for."""
+"""Characters of the tables that pdflatex cannot print, and their LaTeX commands."""
 
 OPENING, CLOSING = "\ue000", "\ue001"
-"""Around a cell that leads: what escapes the others leaves them as they are."""
+"""Marks around the fastest cells, which escaping leaves unchanged."""
 
-LEADING = "Bold: the fastest, and what is the same by its verdict."
+LEADING = "Bold: fastest or tied."
 
 
 def _csv(tables: Sequence[TitledTable]) -> str:
-    """One block a table with an empty line between; numbers as programs read them, a missing one empty.
+    """Return one CSV block per table, separated by an empty line; missing numbers are empty.
 
-    What holds for all rows of a table, such as the device, comes first; of several tables before that their heading.
+    The first columns are the keys of a table, such as the device; several tables also get a column with their heading.
     """
     return "\n".join(_csv_block(_keyed(each, several=len(tables) > 1)) for each in tables)
 
 
 def _keyed(each: TitledTable, several: bool) -> Table:
-    """The same with what holds for all of its rows as columns."""
+    """Return the table with its keys as additional columns."""
     keys = ((("table", each.heading),) if several else ()) + each.keys
     heads = (*(Head(name, numeric=False) for name, _ in keys), *each.table.heads)
     return Table(heads, tuple((*(value for _, value in keys), *row) for row in each.table.rows))
@@ -69,13 +69,13 @@ def _markdown(tables: Sequence[TitledTable]) -> str:
 
 
 def _without_bars(each: TitledTable) -> TitledTable:
-    """The same with the bars escaped that would begin a cell."""
+    """Return the table with escaped vertical bars, which would begin a cell in Markdown."""
     rows = tuple(tuple(cell.replace("|", r"\|") for cell in row) for row in each.table.rows)
     return TitledTable(each.heading, Table(each.table.heads, rows), each.leading)
 
 
 def _latex(tables: Sequence[TitledTable]) -> str:
-    """A float a table, with its caption; the package booktabs draws its rules."""
+    """Return one LaTeX float per table with its caption; it needs the package booktabs."""
     text = "\n\n".join(map(_float, tables)).translate(TEX)
     return text.replace(OPENING, r"\textbf{").replace(CLOSING, "}") + "\n"
 
@@ -111,4 +111,4 @@ def _name(head: Head) -> str:
 
 
 WRITERS: dict[str, Callable[[Sequence[TitledTable]], str]] = {".csv": _csv, ".md": _markdown, ".tex": _latex}
-"""Ending → what writes tables so."""
+"""File ending → function that writes tables in that format."""

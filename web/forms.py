@@ -1,4 +1,4 @@
-"""Forms of parameters: fields from the types, defaults and bounds of their dataclass, and the form of a job."""
+"""Forms: fields from the types, defaults, and bounds of parameter dataclasses, and the form of a job."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -6,30 +6,32 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from gpu_engine.parameters import plain_value
 from gpu_engine.text import units
-from web.parts import Choice, Field, Group
+from web.components import Choice, Field, Group
 
 Names = Mapping[str, Mapping[str, Sequence[str]]]
-"""Backend → parameter → what it takes there."""
+"""Backend → parameter → the names that it accepts."""
 
 
 @dataclass(frozen=True, slots=True)
 class StudyForm:
-    """A study and its parameters in the form that measures; outlook: how long it takes, or why it cannot be.
+    """A study and its parameters in the measure form.
 
-    chosen  whether its fields are shown; href: of the form with it chosen
+    duration  estimated run time, or the reason that the study cannot run
+    chosen    whether its fields are visible
+    href      address of the form with this study chosen
     """
 
     name: str
     question: str
     fields: tuple[Field, ...]
-    outlook: str
+    duration: str
     chosen: bool
     href: str
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceChoice:
-    """A device of a form."""
+    """A device that a form offers."""
 
     value: str
     text: str
@@ -41,10 +43,10 @@ class DeviceChoice:
 class MeasureForm:
     """The form of a job.
 
-    matrix      the id of the one that it is of in any case; empty: of those chosen
-    matrices    the others; mixed_rows: most rows of one in a mixed batch
-    devices     those alive
-    open        whether the settings are shown: they are not the defaults
+    matrix      id of the matrix that the job always includes; empty: only the chosen ones
+    matrices    the other matrices; mixed_rows: most rows of a matrix in a mixed batch
+    devices     available devices
+    open        whether the settings are visible, because they differ from the defaults
     """
 
     studies: tuple[StudyForm, ...]
@@ -56,10 +58,10 @@ class MeasureForm:
 
 
 def form_fields(params: type[Any], values: Any = None, names: Names | None = None) -> tuple[Field, ...]:
-    """The form fields of a parameter dataclass, from its types, defaults and bounds.
+    """Return the form fields of a parameter dataclass, from its types, defaults, and bounds.
 
-    values  an instance, whose values the fields have instead of the defaults
-    names   what parameters of names take, where that depends on the backend
+    values  an instance with the values of the fields; None: the defaults
+    names   names that parameters accept, by backend
     """
     hints = get_type_hints(params)
     return tuple(
@@ -81,7 +83,7 @@ def _field(entry: Any, hint: Any, value: Any, names: Names) -> Field:
         least=str(bounds.get("ge", "")),
         most=str(bounds.get("le", "")),
         step="number" if groups and numeric else ("1" if item is int else "any"),
-        # One is chosen of all that any backend has.
+        # A single choice offers the options of all backends.
         choices=()
         if several
         else tuple({choice.value: choice for group in groups for choice in group.choices}.values()),
@@ -90,7 +92,7 @@ def _field(entry: Any, hint: Any, value: Any, names: Names) -> Field:
 
 
 def _help(bounds: Mapping[str, Any]) -> str:
-    """The meaning of a parameter, with its bounds where it has both."""
+    """Return the description of a parameter, with its bounds if it has both."""
     text = str(bounds.get("description", ""))
     if not {"ge", "le"} <= bounds.keys():
         return text
@@ -107,7 +109,7 @@ def _kind(item: Any, several: bool, known: bool) -> str:
 
 
 def _groups(name: str, item: Any, chosen: Sequence[Any], names: Names) -> tuple[Group, ...]:
-    """What can be chosen: of a Literal its values, of names those of each backend."""
+    """Return the options: the values of a Literal, or the names of each backend."""
     if get_origin(item) is Literal:
         return (Group("", tuple(Choice(str(value), str(value), value in chosen) for value in get_args(item))),)
     known = {backend: tuple(of_backend.get(name, ())) for backend, of_backend in names.items()}
@@ -132,7 +134,7 @@ def _text(value: Any) -> str:
 
 
 def changed(params: Any) -> tuple[tuple[str, str], ...]:
-    """(name, value) of every parameter that is not the default."""
+    """Return (name, value) of the parameters that differ from their defaults."""
     return tuple(
         (entry.name, _text(value))
         for entry in fields(params)
@@ -141,15 +143,15 @@ def changed(params: Any) -> tuple[tuple[str, str], ...]:
 
 
 def values_of(params: type[Any], given: Sequence[tuple[str, str]], but: Sequence[str] = ()) -> dict[str, Any]:
-    """Plain values of the fields of a form, for `parse_params` of the dataclass: a field that repeats is a list.
+    """Return plain values of form fields for `parse_params` of the dataclass; a repeated field is a list.
 
-    but  names of other fields
+    but  names of other fields, which are ignored
     """
     texts: dict[str, list[str]] = {}
     for name, text in given:
         if name not in but:
             texts.setdefault(name, []).append(text)
     hints = get_type_hints(params)
-    # What is not ticked is not sent: a field before the box says false.
+    # Browsers do not send unchecked boxes; a hidden field before the box sends false.
     whole = {name: every[-1] if hints.get(name) is bool else ",".join(every) for name, every in texts.items()}
     return {name: plain_value(text, hints.get(name, str)) for name, text in whole.items()}

@@ -1,16 +1,16 @@
-"""One dataclass a page of jobs: before one is queued, the queue, and one of them; see contexts.py."""
+"""Contexts of the pages about jobs: form, list, job, and comparison; see contexts.py."""
 
 from dataclasses import dataclass
 
 from gpu_engine.text.tables import Table
+from web.components import Chart, Choice, FindingRowView, FoldedTable, JobRowView, Link, LinkSwitch
 from web.forms import MeasureForm
-from web.interim import InterimBars
-from web.parts import Chart, Choice, FindingLine, FoldedTable, JobLine, Link, LinkSwitch
+from web.live_bars import InterimBars
 
 
 @dataclass(frozen=True, slots=True)
 class MeasurePage:
-    """`/measure`: a job before it is queued; again: the job whose settings it has; notes: what of it cannot be."""
+    """`/measure`: form of a job; again: the job whose settings it has; notes: matrices that cannot be measured."""
 
     title: str
     topics: str
@@ -21,14 +21,14 @@ class MeasurePage:
 
 @dataclass(frozen=True, slots=True)
 class JobsPage:
-    """`/jobs`: the queue and its history; files: the same as data."""
+    """`/jobs`: all jobs; files: links to the list as data."""
 
     title: str
     topics: str
     states: tuple[Link, ...]
     studies: tuple[Link, ...]
     tags: tuple[Link, ...]
-    jobs: tuple[JobLine, ...]
+    jobs: tuple[JobRowView, ...]
     files: tuple[Link, ...]
     first: str
     next: str
@@ -36,19 +36,19 @@ class JobsPage:
 
 @dataclass(frozen=True, slots=True)
 class JobPage:
-    """`/jobs/{id}`: where a job stands and what it has found so far.
+    """`/jobs/{id}`: status and results of a job.
 
     can_stop  whether it can be stopped after its round
-    settings  every parameter; again: the form with them
-    error     why the job has failed, or why nothing runs it now
-    counts    how many cases have a time; why: reasons of those that have none
-    interim   what the rounds say so far, and what was predicted; None where the job is over or nothing is known
-    page      that of the study with these results; earlier: jobs that it can be compared with
+    settings  all parameters; again: address of the form with them
+    error     reason for the failure, or for waiting
+    counts    number of cases with timings; why: reasons for missing timings
+    interim   provisional and predicted times; None if the job is over or there are none
+    page      link to the study page with these results; earlier: jobs for a comparison
     """
 
     title: str
     topics: str
-    job: JobLine
+    job: JobRowView
     over: bool
     can_stop: bool
     status: str
@@ -64,7 +64,7 @@ class JobPage:
     why: tuple[str, ...]
     interim: InterimBars | None
     chart: Chart
-    findings: tuple[FindingLine, ...]
+    findings: tuple[FindingRowView, ...]
     page: Link | None
     earlier: tuple[Choice, ...]
     downloads: tuple[Link, ...]
@@ -72,11 +72,11 @@ class JobPage:
 
 @dataclass(frozen=True, slots=True)
 class ChangedCase:
-    """A case of two jobs; place: cache state and axes; ratio: before over after; busy: the machine was in one."""
+    """A case of two jobs; setting: cache state and parameters; ratio: before / after; busy: one of the two is noisy."""
 
     matrix: Link
     kernel: str
-    place: str
+    setting: str
     word: str
     ratio: str
     before: str
@@ -87,12 +87,12 @@ class ChangedCase:
 
 @dataclass(frozen=True, slots=True)
 class ComparePage:
-    """`/jobs/{id}/compare`: the older of two jobs beside the newer; changed: settings and environment that differ."""
+    """`/jobs/{id}/compare`: comparison of two jobs; changed: differences in settings and environment."""
 
     title: str
     topics: str
-    before: JobLine
-    after: JobLine
+    before: JobRowView
+    after: JobRowView
     sentence: str
     notes: tuple[str, ...]
     show: LinkSwitch

@@ -1,20 +1,31 @@
-"""One dataclass a page of matrices: the catalogue, and one of them; see contexts.py."""
+"""Contexts of the pages about matrices: list and matrix; see contexts.py."""
 
 from dataclasses import dataclass
 
 from gpu_engine.text.tables import Table
+from web.components import (
+    Chart,
+    Choice,
+    Choices,
+    Column,
+    Field,
+    FindingRowView,
+    JobRowView,
+    Link,
+    LinkSwitch,
+    MatrixRowView,
+)
 from web.forms import MeasureForm
-from web.parts import Chart, Choice, Choices, Column, Field, FindingLine, JobLine, Link, LinkSwitch, MatrixLine
 
 
 @dataclass(frozen=True, slots=True)
-class CatalogueLine:
-    """A matrix of the catalogue; spy: the address of its small picture, empty where there is none.
+class CatalogueRowView:
+    """A matrix in the list of all matrices; spy: address of its thumbnail, or empty.
 
-    best      the kernel that leads, empty where none does; measured_on: by name
+    best      fastest kernel, or empty; measured_on: names of devices
     """
 
-    matrix: MatrixLine
+    matrix: MatrixRowView
     spy: str
     best: str
     measured_on: str
@@ -22,7 +33,7 @@ class CatalogueLine:
 
 @dataclass(frozen=True, slots=True)
 class GeneratorForm:
-    """A generator and its fields; expectation: what its defaults make; chosen: whether its fields are shown."""
+    """A generator and its fields; expectation: size of the default matrix; chosen: whether its fields are visible."""
 
     name: str
     summary: str
@@ -33,18 +44,18 @@ class GeneratorForm:
 
 @dataclass(frozen=True, slots=True)
 class MatrixSet:
-    """The set that the catalogue shows: its matrices that are there, where they are compared, and what was deleted."""
+    """A saved selection: its matrices, links to their results, and the number of deleted matrices."""
 
     id: str
     name: str
     matrix_ids: tuple[str, ...]
     pages: tuple[Link, ...]
-    gone: int
+    deleted: int
 
 
 @dataclass(frozen=True, slots=True)
 class ByName:
-    """The form that fetches a matrix of the collection: some names for a start, and how many are known."""
+    """The form for a SuiteSparse download: suggested names, and the number of known ones."""
 
     names: tuple[Choice, ...]
     known: str
@@ -52,12 +63,12 @@ class ByName:
 
 @dataclass(frozen=True, slots=True)
 class MatricesPage:
-    """`/matrices`: the catalogue, upload, generators and the collection.
+    """`/matrices`: all matrices, upload, generators, and SuiteSparse download.
 
-    by_name   None where nothing is fetched
-    sources   mine, recorded, all; source: as the address has it; filtered: whether it asks for less than everything
-    sets      the newest that were saved; set: the one shown, None: the whole catalogue
-    studies   that the chosen matrices can be measured by; devices: those alive
+    by_name   None if the server downloads nothing
+    sources   links for mine, recorded, and all; source: value in the address; filtered: whether filters are active
+    sets      newest saved selections; set: the current one, None: all matrices
+    studies   studies for the selected matrices; devices: available devices
     """
 
     title: str
@@ -69,7 +80,7 @@ class MatricesPage:
     facets: tuple[Choices, ...]
     filtered: bool
     columns: tuple[Column, ...]
-    matrices: tuple[CatalogueLine, ...]
+    matrices: tuple[CatalogueRowView, ...]
     first: str
     next: str
     by_name: ByName | None
@@ -82,7 +93,7 @@ class MatricesPage:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What a matrix took over time, and its numbers; kernels: that can be followed; without any it is hidden."""
+    """History of a matrix; kernels: kernels of the form; the history is hidden without any."""
 
     chart: Chart
     table: Table
@@ -93,20 +104,20 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """What was predicted beside what was measured, where both are known; said: sentences on the first choice."""
+    """Predicted and measured times; sentences: regret of the predicted kernel."""
 
     chart: Chart
     table: Table | None
-    said: tuple[str, ...]
+    sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How a recorded matrix gets its values here; each empty where it does not apply.
+    """Ways to get the values of a reference matrix; a field is empty if it does not apply.
 
-    generate    the fields of the form that generates it
-    collection  its name in the SuiteSparse Matrix Collection
-    twins       matrices here that equal it
+    generate    fields of the form that generates it
+    collection  name in the SuiteSparse Matrix Collection
+    twins       equal matrices with values
     """
 
     generate: tuple[tuple[str, str], ...]
@@ -116,20 +127,21 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class MatrixPage:
-    """`/matrices/{id}`: features, advice, pictures, results so far, the button that measures; origin of a recorded one.
+    """`/matrices/{id}`: features, predictions, pictures, results, and the measure form.
 
-    fetch    its name in the collection where it can be fetched, or fetched again
-    advice   predicted times by kernel and GPU, and the reason; None where nothing can be predicted
-    predicted_for  the model of GPU that they are the best on, and what was learned of it here
-    how_sure whether the first of them need not be measured
-    beside   these beside what was measured
-    form     measures it; None where it has no values
-    history  over the jobs that compared its formats
+    fetch          name in the collection if the server can download it
+    advice         predicted times by kernel and GPU with reasons; None without a prediction
+    predicted_for  GPU that sorts the predictions, and their calibration
+    confidence     near-best kernels and confidence of the prediction
+    comparison     predicted and measured times
+    form           measure form; None without values
+    history        times over its formats jobs
+    origin         ways to get the values of a reference matrix; None for others
     """
 
     title: str
     topics: str
-    matrix: MatrixLine
+    matrix: MatrixRowView
     source: str
     error: str
     fetch: str
@@ -137,12 +149,12 @@ class MatrixPage:
     notes: tuple[str, ...]
     advice: Table | None
     predicted_for: str
-    how_sure: str
-    beside: Predicted
+    confidence: str
+    comparison: Predicted
     charts: tuple[Chart, ...]
     histogram: tuple[tuple[str, str], ...]
-    findings: tuple[FindingLine, ...]
+    findings: tuple[FindingRowView, ...]
     history: History
-    jobs: tuple[JobLine, ...]
+    jobs: tuple[JobRowView, ...]
     form: MeasureForm | None
     origin: Origin | None

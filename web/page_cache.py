@@ -1,4 +1,4 @@
-"""Pages of studies, and their parts of other pages, as they were made, until something that they show has changed."""
+"""Cache of study pages and of their parts on other pages, valid until the shown data change."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -22,36 +22,36 @@ from web.studies.base import StudyPage
 
 PAGES_MAX = 64
 
-Shown = TypeVar("Shown")
-Make = Callable[[Session, StudyPage, Selection], Shown]
+Page = TypeVar("Page")
+Make = Callable[[Session, StudyPage, Selection], Page]
 
 
 class PageCache:
-    """What was asked for last of studies, each with the state of the database that it was made of."""
+    """The pages requested last, each with the database state that it shows."""
 
     def __init__(self) -> None:
         self._pages: SingleFlightCache[Any] = SingleFlightCache(PAGES_MAX)
 
-    def kept(self, session: Session, make: Make[Shown], study: StudyPage, asked: Selection) -> Shown:
-        """What `make` shows of a study and a selection, made once however many ask for it meanwhile; raises as it."""
-        state = _state(session, study.name, asked)
-        shown: Shown = self._pages.get((make, study.name, asked), state, lambda: make(session, study, asked))
-        return shown
+    def get(self, session: Session, make: Make[Page], study: StudyPage, selection: Selection) -> Page:
+        """Return the result of `make` for a study and a selection, computed once per state; raises like `make`."""
+        state = _state(session, study.name, selection)
+        page: Page = self._pages.get((make, study.name, selection), state, lambda: make(session, study, selection))
+        return page
 
 
-def _state(session: Session, study: str, asked: Selection) -> tuple[Any, ...]:
-    """What differs once anything has changed that the page shows; of jobs it shows those that have measured something.
+def _state(session: Session, study: str, selection: Selection) -> tuple[Any, ...]:
+    """Return a value that changes whenever the data of the page change; only jobs with results count.
 
-    What a page shows newer than this is made anew at the next look. A sum differs whenever one comes or goes.
+    Data that are newer than this value cause a new page at the next request. A sum changes when a row comes or goes.
     """
-    # A page of chosen matrices without results says which other studies have some.
+    # A page without results of the chosen matrices lists other studies that have some.
     jobs = select(
         func.count(),
         func.sum(JobRow.cases_done),
         func.sum(JobRow.created_at),
         func.sum(JobRow.finished_at),
         func.count().filter(JobRow.state == JobState.SUCCEEDED),
-    ).where(JobRow.cases_done > 0, *(() if asked.matrix else (JobRow.study == study,)))
+    ).where(JobRow.cases_done > 0, *(() if selection.matrix else (JobRow.study == study,)))
     matrices = select(func.count(), func.sum(MatrixRow.created_at)).where(
         or_(
             select(MeasurementRow.id).where(MeasurementRow.matrix_id == MatrixRow.id).exists(),
@@ -64,11 +64,11 @@ def _state(session: Session, study: str, asked: Selection) -> tuple[Any, ...]:
         select(RecordingRow.id, RecordingRow.sha256).order_by(RecordingRow.id),
         select(DeviceRow.id, DeviceRow.info).order_by(DeviceRow.id),
     )
-    if asked.job:
-        queries += (select(JobRow.id, JobRow.state).where(JobRow.id.in_(asked.job)).order_by(JobRow.id),)
-    if asked.set:
-        queries += (select(MatrixSetRow.name).where(MatrixSetRow.id.in_(asked.set)),)
-    if asked.matrix:
-        chosen = MatrixRow.id.in_(asked.matrix)
+    if selection.job:
+        queries += (select(JobRow.id, JobRow.state).where(JobRow.id.in_(selection.job)).order_by(JobRow.id),)
+    if selection.set:
+        queries += (select(MatrixSetRow.name).where(MatrixSetRow.id.in_(selection.set)),)
+    if selection.matrix:
+        chosen = MatrixRow.id.in_(selection.matrix)
         queries += (select(MatrixRow.id, MatrixRow.state).where(chosen).order_by(MatrixRow.id),)
     return tuple(tuple(map(tuple, session.execute(query))) for query in queries)

@@ -1,4 +1,4 @@
-"""The pages: routes that parse an address, build a context and render its template."""
+"""Page routes: each one parses an address, builds a context, and renders its template."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,14 +17,14 @@ from server.roles import READ
 from server.routes.devices import list_devices
 from server.routes.jobs import list_jobs
 from server.routes.matrices import list_matrices
-from web import assets, download, posts
+from web import assets, download, form_actions
 from web.contexts import SignInPage
 from web.documents import GLOSSARY
 from web.error_pages import as_page
-from web.histories import NAMES as OF_HISTORIES
+from web.form_actions import local_path
+from web.histories import NAMES as HISTORY_PARAMETERS
 from web.page_cache import PageCache
 from web.pictures import picture
-from web.posts import local_path
 from web.rendering import render
 from web.results import Results, results_of, with_set, with_traces
 from web.selection import Selection, parse_options, parse_selection
@@ -53,33 +53,33 @@ PRIVATE = assets.IMMUTABLE.replace("public", "private")
 
 
 def install(app: FastAPI) -> None:
-    """Adds the pages and static files, and shows errors to browsers as pages."""
+    """Add pages and static files to the app, and show errors to browsers as pages."""
     app.state.pages = PageCache()
     app.include_router(assets.router)
     app.include_router(router)
-    app.include_router(posts.router)
+    app.include_router(form_actions.router)
     app.include_router(open_router)
-    app.include_router(posts.open_router)
+    app.include_router(form_actions.open_router)
     for kind, handler in list(app.exception_handlers.items()):
         app.exception_handlers[kind] = as_page(handler)
 
 
 @contextmanager
 def reading(request: Request, database: Database) -> Iterator[Session]:
-    """A session for a page; the newest event is noted before anything else: its browser is told what comes after it."""
+    """Yield a session for a page; the newest event is read first, so that the browser gets all later ones."""
     with database.read() as session:
         request.state.event = newest_id(session)
         yield session
 
 
 def selected(request: Request, session: Session) -> Selection:
-    """What the address of a study's page chooses."""
-    return with_set(session, parse_selection(request.query_params.multi_items(), own=page_parameters()))
+    """Return the selection in the address of a study page."""
+    return with_set(session, parse_selection(request.query_params.multi_items(), parameters=page_parameters()))
 
 
 @router.get("/")
 def show_home(request: Request, database: DatabaseDep) -> Response:
-    """The newest findings, what runs, what can be measured."""
+    """Return the home page: newest results, running jobs, devices."""
     parse_options(request.query_params.multi_items(), ())
     with reading(request, database) as session:
         return render(request, "home.html", home.page(session, request.app.state.pages))
@@ -87,14 +87,14 @@ def show_home(request: Request, database: DatabaseDep) -> Response:
 
 @open_router.get("/sign-in")
 def show_sign_in(request: Request) -> Response:
-    """Asks a browser for a token."""
+    """Return the page that asks for an access token."""
     options = parse_options(request.query_params.multi_items(), ("next",))
     return render(request, "sign_in.html", SignInPage("Sign in", "", local_path(options.get("next", "")), ""))
 
 
 @router.get("/matrices")
 def show_matrices(request: Request, database: DatabaseDep, fetcher: FetcherDep) -> Response:
-    """The catalogue."""
+    """Return the page of all matrices."""
     options = parse_options(request.query_params.multi_items(), catalogue.OPTIONS)
     with reading(request, database) as session:
         return render(request, "matrices.html", catalogue.page(session, options, fetcher))
@@ -109,27 +109,27 @@ def show_matrix(
     fetcher: FetcherDep,
     settings: SettingsDep,
 ) -> Response:
-    """One matrix."""
-    followed = parse_selection(request.query_params.multi_items(), ("kernel", "cache"))
-    own = known_custom_kernels(settings)
+    """Return the page of a matrix."""
+    history = parse_selection(request.query_params.multi_items(), ("kernel", "cache"))
+    custom_kernels = known_custom_kernels(settings)
     with reading(request, database) as session:
-        page = matrices.matrix_page(session, store, matrix_id, followed, fetcher.is_on, own)
+        page = matrices.matrix_page(session, store, matrix_id, history, fetcher.is_on, custom_kernels)
         return render(request, "matrix.html", page)
 
 
 @router.get("/matrices/{matrix_id}/spy.png")
 def show_spy(matrix_id: str, database: DatabaseDep, store: StoreDep) -> Response:
-    """A small picture of where the entries of a matrix lie."""
+    """Return a small PNG of the nonzeros of a matrix; raises NotFoundError if it has none."""
     with database.read() as session:
-        seen = picture(store, get_matrix(session, matrix_id))
-    if seen is None:
-        raise NotFoundError(f"The matrix {matrix_id} has no picture.")
-    return Response(thumbnail(seen.spy), media_type="image/png", headers={"Cache-Control": PRIVATE})
+        structure = picture(store, get_matrix(session, matrix_id))
+    if structure is None:
+        raise NotFoundError(f"Matrix {matrix_id} has no picture, because its values are not on this server.")
+    return Response(thumbnail(structure.spy), media_type="image/png", headers={"Cache-Control": PRIVATE})
 
 
 @router.get("/jobs")
 def show_jobs(request: Request, database: DatabaseDep) -> Response:
-    """The queue and its history."""
+    """Return the page of all jobs."""
     options = parse_options(request.query_params.multi_items(), ("state", "study", "tag", "cursor"))
     with reading(request, database) as session:
         return render(request, "jobs.html", jobs.page(session, **options))
@@ -137,7 +137,7 @@ def show_jobs(request: Request, database: DatabaseDep) -> Response:
 
 @router.get("/jobs/{job_id}")
 def show_job(job_id: str, request: Request, database: DatabaseDep) -> Response:
-    """One job."""
+    """Return the page of a job."""
     parse_options(request.query_params.multi_items(), ())
     with reading(request, database) as session:
         return render(request, "job.html", jobs.job_page(session, job_id))
@@ -145,7 +145,7 @@ def show_job(job_id: str, request: Request, database: DatabaseDep) -> Response:
 
 @router.get("/jobs/{job_id}/compare")
 def show_comparison(job_id: str, request: Request, database: DatabaseDep) -> Response:
-    """Two jobs, before and after."""
+    """Return the comparison of two jobs, before and after."""
     options = parse_options(request.query_params.multi_items(), ("with", "show"))
     with reading(request, database) as session:
         return render(request, "compare.html", compare.page(session, job_id, options["with"], options["show"]))
@@ -153,15 +153,16 @@ def show_comparison(job_id: str, request: Request, database: DatabaseDep) -> Res
 
 @router.get("/measure")
 def show_measure(request: Request, database: DatabaseDep, settings: SettingsDep) -> Response:
-    """A job before it is queued."""
-    own = known_custom_kernels(settings)
+    """Return the form that queues a job."""
+    custom_kernels = known_custom_kernels(settings)
     with reading(request, database) as session:
-        return render(request, "measure.html", measure.page(session, request.query_params.multi_items(), own))
+        page = measure.page(session, request.query_params.multi_items(), custom_kernels)
+        return render(request, "measure.html", page)
 
 
 @router.get("/devices")
 def show_devices(request: Request, database: DatabaseDep) -> Response:
-    """What can be measured on."""
+    """Return the page of all devices."""
     parse_options(request.query_params.multi_items(), ())
     with reading(request, database) as session:
         return render(request, "devices.html", home.devices_page(session))
@@ -169,7 +170,7 @@ def show_devices(request: Request, database: DatabaseDep) -> Response:
 
 @router.get("/devices/compare")
 def show_device_pair(request: Request, database: DatabaseDep) -> Response:
-    """Two devices side by side."""
+    """Return the comparison of two devices."""
     options = parse_options(request.query_params.multi_items(), device_pairs.OPTIONS)
     with reading(request, database) as session:
         return render(request, "device_pairs.html", device_pairs.page(session, options))
@@ -177,22 +178,22 @@ def show_device_pair(request: Request, database: DatabaseDep) -> Response:
 
 @router.get("/history")
 def show_history(request: Request, database: DatabaseDep) -> Response:
-    """The same cases over time."""
-    selection = parse_selection(request.query_params.multi_items(), OF_HISTORIES)
+    """Return the history of the cases of a matrix."""
+    selection = parse_selection(request.query_params.multi_items(), HISTORY_PARAMETERS)
     with reading(request, database) as session:
         return render(request, "history.html", histories.page(session, selection))
 
 
 @router.get("/papers")
 def show_papers(request: Request) -> Response:
-    """The papers whose methods are built here."""
+    """Return the page of all papers."""
     parse_options(request.query_params.multi_items(), ())
     return render(request, "papers.html", papers.page())
 
 
 @router.get("/papers/{name}")
 def show_paper(name: str, request: Request, database: DatabaseDep) -> Response:
-    """One paper."""
+    """Return the page of a paper."""
     options = parse_options(request.query_params.multi_items(), ("device", "matrix"))
     with reading(request, database) as session:
         return render(request, "paper.html", papers.paper_page(session, name, **options))
@@ -200,42 +201,42 @@ def show_paper(name: str, request: Request, database: DatabaseDep) -> Response:
 
 @router.get("/docs")
 def show_documents(request: Request) -> Response:
-    """Every document."""
+    """Return the page of all documents."""
     parse_options(request.query_params.multi_items(), ())
     return render(request, "documents.html", documents.index())
 
 
 @router.get("/docs/{name}")
 def show_document(name: str, request: Request) -> Response:
-    """One document."""
+    """Return the page of a document."""
     parse_options(request.query_params.multi_items(), ())
     return render(request, "document.html", documents.page(name))
 
 
 @router.get("/glossary")
 def show_glossary(request: Request) -> Response:
-    """The words of the field."""
+    """Return the glossary."""
     parse_options(request.query_params.multi_items(), ())
     return render(request, "document.html", documents.page(GLOSSARY))
 
 
 @router.get("/reference")
 def show_reference(request: Request) -> Response:
-    """The API, to read."""
+    """Return the API reference."""
     parse_options(request.query_params.multi_items(), ())
     return render(request, "reference.html", documents.reference_page(request.app.openapi()))
 
 
 def _add_study(page: StudyPage) -> None:
-    """The page of a study at the study's name, and beside it what it shows as the results of a job and as CSV."""
+    """Add the routes of a study: its page, its report and tables, and its results as JSON and CSV."""
 
     def results(request: Request, session: Session) -> Results:
         return results_of(session, page.name, selected(request, session), named=False)
 
     def show(request: Request, database: DatabaseDep) -> Response:
         with reading(request, database) as session:
-            kept = request.app.state.pages.kept(session, study.page, page, selected(request, session))
-            return render(request, "study.html", kept)
+            view = request.app.state.pages.get(session, study.page, page, selected(request, session))
+            return render(request, "study.html", view)
 
     def as_json(request: Request, database: DatabaseDep) -> Response:
         with database.read() as session:
@@ -244,14 +245,16 @@ def _add_study(page: StudyPage) -> None:
 
     def as_csv(request: Request, database: DatabaseDep) -> Response:
         with database.read() as session:
-            shown = results(request, session)
-        return Response(download.csv(shown.data, page.findings(shown.data)), media_type="text/csv; charset=utf-8")
+            selected_results = results(request, session).data
+        return Response(
+            download.csv(selected_results, page.findings(selected_results)), media_type="text/csv; charset=utf-8"
+        )
 
     def as_report(request: Request, database: DatabaseDep) -> Response:
         with database.read() as session:
             selection = selected(request, session)
-            shown = report.page(session, page, selection, str(request.base_url).rstrip("/"))
-        answer = render(request, "report.html", shown)
+            view = report.page(session, page, selection, str(request.base_url).rstrip("/"))
+        answer = render(request, "report.html", view)
         answer.headers["Content-Disposition"] = f'attachment; filename="sparsight-{page.name}.html"'
         return answer
 
@@ -273,7 +276,7 @@ for each in PAGES:
     _add_study(each)
 
 LISTS: dict[str, Callable[..., Response]] = {"jobs": list_jobs, "matrices": list_matrices, "devices": list_devices}
-"""Lists of the API that are pages too: the same parameters at the address of the page, with an ending."""
+"""Lists of the API at the addresses of their pages, with an ending and the same parameters."""
 
 for name, listed in LISTS.items():
     for ending in (".json", ".csv"):

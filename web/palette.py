@@ -1,6 +1,6 @@
-"""Colour, hatching, marker and line by format: a format looks the same in every figure, whatever else is shown.
+"""Palette: color, hatching, marker, and line by format; a format looks the same in all figures.
 
-Figures of batches tell kernels apart, of which a format has several: these share its colour, and the first its line.
+Batched figures distinguish kernels: the kernels of a format share its color, and the first one its line.
 """
 
 import zlib
@@ -12,32 +12,32 @@ from gpu_engine.formats import FORMATS
 from gpu_engine.multigpu.partition import PARTITIONINGS
 
 OKABE_ITO = ("#0072B2", "#B87A00", "#009E73", "#C9709F", "#3A96D0", "#D55E00", "#8C8500")
-"""Okabe and Ito's hues for colour-blind readers, without black, the light ones darker than theirs.
+"""Hues of Okabe and Ito for color-blind readers, without black and with darker light hues.
 
-Each has a contrast of 3 to 1 at least with a light page and with a dark one.
+Each has a contrast of at least 3:1 with a light page and with a dark one.
 """
 
 PATTERNS = ("", "/", "x", ".", "-")
-"""Hatching of the first seven formats, of the next seven, and so on."""
+"""Hatching of the first seven formats, the next seven, and so on."""
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-"""Lines of the first seven formats, of the next seven, and so on."""
+"""Line styles of the first seven formats, the next seven, and so on."""
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x")
 
 OTHERS = "#8A8A85"
-"""Libraries that we are measured against are grey: they are the background of the comparison."""
+"""Gray of library kernels, the background of the comparison."""
 
 SEQUENTIAL = ((0.0, "#9ecae1"), (0.5, "#3182bd"), (1.0, "#08306b"))
-"""Few to many on a light page; the browser replaces it by the theme's own."""
+"""Color scale from few to many on a light page; the browser replaces it with that of the theme."""
 
 CIVIDIS = ("#fee838", "#e1cc55", "#c3b369", "#666970", "#3f4a6a", "#00224e")
-"""From near to far, for colour-blind readers too: Nuñez, Anderton, Renslow, PLOS ONE 13 (2018), without its middle."""
+"""Color scale for color-blind readers: Nuñez, Anderton, Renslow, PLOS ONE 13 (2018), without its middle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a format is drawn: a fill, a hatching, a marker and a line, each enough to tell it from its neighbours."""
+    """Look of a format: fill, hatching, marker, and line, each of which identifies it."""
 
     color: str
     pattern: str
@@ -48,19 +48,19 @@ class Style:
 _POSITIONS = {name: index for index, name in enumerate(dict.fromkeys(entry.name for entry in FORMATS))}
 _BATCHED = {kernel.name: index for index, kernel in enumerate(KERNELS)}
 _FORMAT_OF = {"auto": "jad", "sliced": "sellp"}
-"""Formats of batches alone → the format whose looks they have: slices are those of SELL-P, and no batch is of JAD."""
+"""Format that only batches have → format whose look it uses: SELL-P for slices; no batched kernel uses JAD."""
 _PARTITIONINGS = {partitioning.name: index for index, partitioning in enumerate(PARTITIONINGS)}
 
 
 def style(format_name: str) -> Style:
-    """The style of a format of FORMATS by its place there; any other name is grey and hatched by its letters."""
+    """Return the style of a format by its position in FORMATS; any other name is gray, hatched by its hash."""
     return _style(_POSITIONS.get(format_name), format_name)
 
 
 def batch_style(kernel: str) -> Style:
-    """The style of the format of a kernel of batches; its further kernels differ from the first in marker and line.
+    """Return the style of a batched kernel: that of its format, with another marker and line for further kernels.
 
-    Any other kernel is grey and hatched by its letters.
+    Any other kernel is gray, hatched by its hash.
     """
     if kernel not in _BATCHED:
         return _style(None, kernel)
@@ -70,29 +70,29 @@ def batch_style(kernel: str) -> Style:
     if not number:
         return look
     pattern, symbol, dash = (
-        _further(every, own, number)
-        for every, own in ((PATTERNS, look.pattern), (SYMBOLS, look.symbol), (DASHES, look.dash))
+        _further(options, first, number)
+        for options, first in ((PATTERNS, look.pattern), (SYMBOLS, look.symbol), (DASHES, look.dash))
     )
     return Style(look.color, pattern, symbol, dash)
 
 
 def partitioning_style(name: str) -> Style:
-    """The style of a partitioning by its place in PARTITIONINGS; any other is grey and hatched by its letters."""
+    """Return the style of a partitioning by its position in PARTITIONINGS; any other is gray, hatched by its hash."""
     return _style(_PARTITIONINGS.get(name), name)
 
 
 def position(format_name: str) -> tuple[int, str]:
-    """A sort key: formats in the order of FORMATS, then libraries by name."""
+    """Return a sort key: formats in the order of FORMATS, then libraries by name."""
     return _POSITIONS.get(format_name, len(_POSITIONS)), format_name
 
 
 def batch_position(kernel: str) -> tuple[int, str]:
-    """A sort key: kernels of batches in the order of their KERNELS, then libraries by name."""
+    """Return a sort key: batched kernels in the order of KERNELS, then libraries by name."""
     return _BATCHED.get(kernel, len(_BATCHED)), kernel
 
 
-def _further(every: Sequence[str], own: str, number: int) -> str:
-    return every[(every.index(own) + number) % len(every)]
+def _further(options: Sequence[str], first: str, number: int) -> str:
+    return options[(options.index(first) + number) % len(options)]
 
 
 def _style(index: int | None, name: str) -> Style:

@@ -1,4 +1,4 @@
-"""What was drawn of a matrix when it came in: pages and figures never touch its values."""
+"""Structure pictures, which the server computes when it reads a matrix; pages and figures never read its values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from server.store import Store
 class Picture:
     """The structure of a matrix of n_rows × n_cols.
 
-    spy          entries per cell [cell rows][cell columns]
+    spy          nonzeros per cell [row][column]
     row_lengths  (shortest, longest, rows) per bin, the first one not empty
-    notes        what the reader had to say
+    notes        messages of the file reader
     """
 
     spy: Sequence[Sequence[int]]
@@ -25,7 +25,7 @@ class Picture:
 
 
 def picture(store: Store, row: MatrixRow) -> Picture | None:
-    """The picture of a matrix, None where the store has none: recorded matrices have no values."""
+    """Return the picture of a matrix; None if its values are not on this server."""
     try:
         meta = store.meta(row.id)
     except NotFoundError:
@@ -37,5 +37,5 @@ def picture(store: Store, row: MatrixRow) -> Picture | None:
 
 
 def bin_label(low: int, high: int) -> str:
-    """A range of row lengths as text."""
+    """Return a range of row lengths as text."""
     return str(low) if low == high else f"{low}–{high}"

@@ -1,4 +1,4 @@
-"""Where shown results come from: devices by name, drivers, kernels, and when they were measured."""
+"""Provenance of results: devices, dates, drivers, and hashes of kernel sources."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ BIBTEX = """@misc{{sparsight,
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What stands below pictures and in reports.
+    """The origin of results, as reports and downloaded images show it.
 
-    devices      names of what was measured on; measured: dates, the oldest and the newest
-    environment  driver, versions and the like: (name, values); kernels: (name, hash of its source)
+    devices      names of the devices; measured: the oldest and the newest date
+    environment  (name, values) of drivers, versions, and clocks; kernels: (name, hash of the source)
     """
 
     devices: tuple[str, ...]
@@ -35,17 +35,17 @@ class Provenance:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """As a picture says it."""
+        """Lines for a downloaded image."""
         measured = f", measured {self.measured}" if self.measured else ""
         return (f"{', '.join(self.devices)}{measured}",) if self.devices else ()
 
 
 SOURCE = "source"
-"""Of an environment: the hash of the kernel's source."""
+"""Key of an environment: hash of the kernel source."""
 
 
 def provenance_of(session: Session, results: Results) -> Provenance:
-    """Of the measurements shown."""
+    """Return the provenance of the measurements of these results."""
     devices = tuple(dict.fromkeys(results.device_id(m.device) for m in results.measurements))
     names = _names(session)
     return Provenance(
@@ -57,22 +57,22 @@ def provenance_of(session: Session, results: Results) -> Provenance:
 
 
 def environment_of(measurements: Sequence[Measurement]) -> tuple[tuple[str, str], ...]:
-    """Driver, versions, clocks and the like: (name, values)."""
+    """Return (name, values) of drivers, versions, and clocks."""
     return (*_environment(measurements), *_clocks(measurements))
 
 
 def sources_of(measurements: Sequence[Measurement]) -> tuple[tuple[str, str], ...]:
-    """(kernel, hash of its source)."""
+    """Return (kernel, hash of its source) of all kernels."""
     return tuple(sorted({(m.kernel, m.environment[SOURCE]) for m in measurements if SOURCE in m.environment}))
 
 
 def name_provenance(figure: go.Figure, title: str, lines: Sequence[str]) -> None:
-    """Adds to `layout.meta` what a picture of the figure says above it."""
+    """Add title and provenance lines of a downloaded image to `layout.meta`."""
     figure.update_layout(meta={**(figure.layout.meta or {}), "provenance": {"title": title, "lines": list(lines)}})
 
 
 def _names(session: Session) -> dict[str, str]:
-    """Device id → its name; unlike in tables a processor has its own, beside what it is called there."""
+    """Return the names of devices by id; unlike in tables, a CPU has its model name."""
     return {row.id: f"{row.info['name']} ({row.id})" for row in list_devices(session)} | device_names(session)
 
 
@@ -84,16 +84,20 @@ def _dates(session: Session, results: Results, devices: Sequence[str]) -> str:
 
 
 def _environment(measurements: Iterable[Measurement]) -> tuple[tuple[str, str], ...]:
-    """Every name of an environment that is of all kernels alike, with its values."""
-    found: dict[str, dict[str, None]] = {}
+    """Return all values of each environment entry that does not depend on the kernel."""
+    values_by_name: dict[str, dict[str, None]] = {}
     for m in measurements:
         for name, value in m.environment.items():
-            found.setdefault(name, {})[value] = None
-    return tuple((name, ", ".join(values)) for name, values in found.items() if name not in (SOURCE, "matrices"))
+            values_by_name.setdefault(name, {})[value] = None
+    return tuple(
+        (name, ", ".join(values)) for name, values in values_by_name.items() if name not in (SOURCE, "matrices")
+    )
 
 
 def _clocks(measurements: Iterable[Measurement]) -> tuple[tuple[str, str], ...]:
-    """The clocks of the SMs, the lowest and the highest median; none on a CPU."""
+    """Return the lowest and the highest median SM clock; empty on a CPU."""
     clocks = sorted(m.clock_hz for m in measurements if m.clock_hz)
-    shown = dict.fromkeys(f"{clock / 1e9:.2f}{units.THIN}GHz" for clock in (clocks[0], clocks[-1])) if clocks else ()
-    return (("clock of the SMs", " to ".join(shown)),) if shown else ()
+    clock_texts = (
+        dict.fromkeys(f"{clock / 1e9:.2f}{units.THIN}GHz" for clock in (clocks[0], clocks[-1])) if clocks else ()
+    )
+    return (("clock of the SMs", " to ".join(clock_texts)),) if clock_texts else ()

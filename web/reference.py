@@ -1,4 +1,4 @@
-"""The REST API as a page: the calls and documents of the OpenAPI description, as parts that a template shows."""
+"""API reference: endpoints and documents of the OpenAPI description, as components of a page."""
 
 import json
 import re
@@ -14,7 +14,7 @@ BODY = ("application/json", "multipart/form-data")
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A parameter of a call, or a field of a document; kind and meaning are HTML, documents are links."""
+    """A parameter of an endpoint, or a field of a document; kind and meaning are HTML, documents are links."""
 
     name: str
     place: str
@@ -25,7 +25,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a call answers with a status; example is JSON, empty where there is none."""
+    """A response of an endpoint; example is JSON, or empty."""
 
     status: str
     meaning: Markup
@@ -35,7 +35,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call: the address and method, what it takes and what it answers."""
+    """An endpoint: address and method, parameters, and responses."""
 
     id: str
     method: str
@@ -48,7 +48,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The calls of a tag."""
+    """The endpoints of a tag."""
 
     name: str
     meaning: Markup
@@ -57,7 +57,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A document that calls take or answer."""
+    """A document of requests or responses."""
 
     name: str
     meaning: Markup
@@ -65,17 +65,17 @@ class Shape:
 
 
 def groups(openapi: Schema) -> tuple[Group, ...]:
-    """The calls of an OpenAPI description, tag by tag."""
-    found: dict[str, list[Call]] = {tag["name"]: [] for tag in openapi["tags"]}
+    """Return the endpoints of an OpenAPI description by tag."""
+    calls_by_tag: dict[str, list[Call]] = {tag["name"]: [] for tag in openapi["tags"]}
     for path, methods in openapi["paths"].items():
         for method, operation in methods.items():
-            found[operation["tags"][0]].append(_call(method, path, operation))
+            calls_by_tag[operation["tags"][0]].append(_call(method, path, operation))
     meanings = {tag["name"]: _words(tag["description"]) for tag in openapi["tags"]}
-    return tuple(Group(name, meanings[name], tuple(calls)) for name, calls in found.items() if calls)
+    return tuple(Group(name, meanings[name], tuple(calls)) for name, calls in calls_by_tag.items() if calls)
 
 
 def shapes(openapi: Schema) -> tuple[Shape, ...]:
-    """The documents of an OpenAPI description by name."""
+    """Return the documents of an OpenAPI description, sorted by name."""
     return tuple(
         Shape(name, _meaning(schema), _fields(schema))
         for name, schema in sorted(openapi["components"]["schemas"].items())
@@ -83,7 +83,7 @@ def shapes(openapi: Schema) -> tuple[Shape, ...]:
 
 
 def _call(method: str, path: str, operation: Schema) -> Call:
-    taken = [
+    parameters = [
         Value(p["name"], p["in"], kind_of(p.get("schema", {})), bool(p.get("required")), _meaning(p))
         for p in operation.get("parameters", ())
     ]
@@ -91,14 +91,14 @@ def _call(method: str, path: str, operation: Schema) -> Call:
     body: Schema = next((content[kind].get("schema", {}) for kind in BODY if kind in content), {})
     answers = (_answer(status, answer) for status, answer in sorted(operation["responses"].items()))
     meaning = operation.get("description", operation.get("summary", ""))
-    own = () if "$ref" in body else _fields(body)
+    body_fields = () if "$ref" in body else _fields(body)
     return Call(
         operation["operationId"],
         method.upper(),
         path,
         _words(meaning),
         kind_of(body) if "$ref" in body else Markup(),
-        (*taken, *own),
+        (*parameters, *body_fields),
         tuple(answers),
     )
 
@@ -124,12 +124,12 @@ def _meaning(entry: Schema) -> Markup:
 
 
 def _words(text: str) -> Markup:
-    """Text in which names between backquotes are code."""
+    """Return text as HTML in which names between backquotes are code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def kind_of(schema: Schema) -> Markup:
-    """What a schema allows, in words; documents are links to where they stand."""
+    """Return the type of a schema as HTML; documents are links."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return Markup('<a href="#document-{0}">{0}</a>').format(name)

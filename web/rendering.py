@@ -1,4 +1,4 @@
-"""How a context becomes a page: its template, and what all templates share."""
+"""Rendering of pages: templates and the values that all of them share."""
 
 from dataclasses import fields
 from typing import Any
@@ -12,11 +12,11 @@ from server import import_recordings
 from server.roles import LOCAL
 from web import assets
 from web.documents import href, linked
-from web.hints import HINTS
-from web.names import as_code, breakable, in_code, labels
+from web.glossary_help import explained_terms, kernel_name, with_help
+from web.kernel_markup import as_code, breakable, in_code, labels
+from web.problem_hints import HINTS
 from web.snippets import archive_of, snippet
 from web.studies import PAGES, page_of
-from web.words import explained, named, said
 
 NAVIGATION = (
     *((page.link, f"/{page.name}") for page in PAGES),
@@ -37,14 +37,15 @@ def _templates() -> Jinja2Templates:
         "percent": units.percent,
         "HINTS": HINTS,
         "times": units.times,
-        "said": said,
+        "explained_terms": explained_terms,
         "swatch": lambda m: page_of(m.study).swatch(m),
         "NAVIGATION": NAVIGATION,
         "document_href": href,
         "reads_recordings": import_recordings.is_running,
     }
     environment.filters |= {
-        f.__name__: f for f in (archive_of, as_code, breakable, explained, in_code, labels, linked, named, snippet)
+        f.__name__: f
+        for f in (archive_of, as_code, breakable, in_code, kernel_name, labels, linked, snippet, with_help)
     }
     return Jinja2Templates(env=environment)
 
@@ -53,7 +54,7 @@ TEMPLATES = _templates()
 
 
 def render(request: Request, template: str, page: Any, status: int = 200) -> Response:
-    """The template filled with the fields of its context, and nothing else."""
+    """Return a template rendered with the fields of its context and the values that all templates share."""
     context = {field.name: getattr(page, field.name) for field in fields(page)}
     caller = getattr(request.state, "caller", LOCAL)
     context |= {"path": request.url.path, "event": getattr(request.state, "event", "")}

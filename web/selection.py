@@ -1,4 +1,4 @@
-"""Selection: what a page or figure shows, exactly as its URL says it."""
+"""Selection: the parameters of a page or figure, exactly as in its URL."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -11,20 +11,21 @@ from gpu_engine.records import CACHES, OPS
 from web import sorting
 
 VALUES_MAX = 100
-"""Most values of one parameter."""
+"""Maximum number of values of a parameter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The chosen values of each parameter, in the order of the URL; empty means: the page's own choice.
+    """The values of each parameter in the order of the URL; empty means the default of the page.
 
-    set                 of saved matrices, in place of `matrix`; one value
-    op, reproducible    SpMVs of A or of AT alone; `true`: bitwise reproducible kernels alone; one value each
-    kernels             a preset of them where `kernel` names none: `best`, `paper`, `libraries` or `all`; one value
-    sort                the order of the matrices where they are rows under kernels: a key of web/sorting.py or a
-                        kernel, with a minus descending; one value
-    study               of the cases whose history is shown; one value
-    own                 (name, values) of the parameters that only some study's page has
+    set           id of a saved selection, instead of `matrix`; one value
+    op            only SpMVs with A or only with AT; one value
+    reproducible  `true`: only bitwise reproducible kernels; one value
+    kernels       a preset if `kernel` is empty: `best`, `paper`, `libraries`, or `all`; one value
+    sort          order of the matrices in tables and heat maps: a key of web/sorting.py or a kernel, with a minus
+                  descending; one value
+    study         study of the cases of a history; one value
+    study_values  (name, values) of parameters that only one study page has
     """
 
     job: tuple[str, ...] = ()
@@ -39,41 +40,41 @@ class Selection:
     op: tuple[str, ...] = ()
     reproducible: tuple[str, ...] = ()
     study: tuple[str, ...] = ()
-    own: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    study_values: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def with_(self, **changes: Any) -> "Selection":
-        """The same selection with some parameters replaced, each by one value or a tuple of them.
+        """Return a copy with some parameters replaced, each by one value or a tuple of values.
 
-        Other matrices are no longer those of a set. What is no parameter of all pages is one of a study's own.
+        New matrices remove the saved selection. Names outside NAMES are parameters of a study page.
         """
         changes = ({"set": ()} if "matrix" in changes else {}) | changes
         values = {name: (v,) if isinstance(v, str) else tuple(v) for name, v in changes.items()}
-        own = dict(self.own) | {name: values.pop(name) for name in [*values] if name not in NAMES}
-        return replace(self, own=tuple((name, given) for name, given in own.items() if given), **values)
+        own_values = dict(self.study_values) | {name: values.pop(name) for name in [*values] if name not in NAMES}
+        return replace(self, study_values=tuple((name, v) for name, v in own_values.items() if v), **values)
 
     @property
     def query(self) -> str:
-        """The URL's query, without the question mark; `parse_selection` reads it back, a set for its matrices."""
+        """Query of the URL without the question mark; `parse_selection` reads it back."""
         return urlencode(self.pairs)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """What the query says, in its order."""
+        """(name, value) pairs of the query, in its order."""
         names = (name for name in NAMES if not (self.set and name == "matrix"))
         common = [(name, value) for name in names for value in getattr(self, name)]
-        return common + [(name, value) for name, values in self.own for value in values]
+        return common + [(name, value) for name, values in self.study_values for value in values]
 
 
-NAMES = tuple(field.name for field in fields(Selection) if field.name != "own")
-"""The parameters that all pages of studies have."""
+NAMES = tuple(field.name for field in fields(Selection) if field.name != "study_values")
+"""Parameters of all study pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageParameter:
-    """A parameter of the address that only the page of one study has.
+    """A parameter of the address that only one study page has.
 
-    check  raises ParameterError for a value that cannot be chosen
-    many   whether it may be given several times
+    check  raises ParameterError for an invalid value
+    many   whether the parameter may have several values
     """
 
     name: str
@@ -82,28 +83,28 @@ class PageParameter:
 
 
 def one_of(name: str, known: Sequence[str]) -> PageParameter:
-    """Return a parameter of few values."""
+    """Return a parameter with a fixed list of values."""
     return PageParameter(name, partial(_check_known, name, known))
 
 
 def whole_number(name: str, most: int, unit: str) -> PageParameter:
-    """Return a parameter that is a number of something, from 1 to `most`."""
+    """Return a parameter that is a whole number from 1 to `most`; unit: plural noun for its error message."""
 
     def check(value: str) -> None:
         if not (value.isascii() and value.isdecimal() and value[0] != "0" and len(value) <= len(str(most))):
-            raise ParameterError(f"{name} is {quote(value)}; expected a number of {unit} from 1 to {most:,}.")
+            raise ParameterError(f"{name} is {quote(value)}. Give a number of {unit} from 1 to {most:,}.")
 
     return PageParameter(name, check)
 
 
 ONCE = ("set", "kernels", "sort", "op", "reproducible", "study")
-"""Given once at most, as a page's own parameters are."""
+"""Parameters with at most one value."""
 
 KERNELS_OF = ("best", "paper", "libraries", "all")
-"""The kernels that a page shows where the address names none."""
+"""Presets of kernels."""
 
 REPRODUCIBLE = "true"
-"""Shows bitwise reproducible kernels alone."""
+"""Value of `reproducible` that limits a page to bitwise reproducible kernels."""
 
 ONE_OF = {
     "cache": CACHES,
@@ -111,50 +112,53 @@ ONE_OF = {
     "op": OPS,
     "reproducible": (REPRODUCIBLE,),
 }
-"""The values of parameters that have few."""
+"""Parameter → its possible values."""
 
 
 def parse_selection(
-    query: Iterable[tuple[str, str]], names: tuple[str, ...] = NAMES, own: Mapping[str, PageParameter] | None = None
+    query: Iterable[tuple[str, str]],
+    names: tuple[str, ...] = NAMES,
+    parameters: Mapping[str, PageParameter] | None = None,
 ) -> Selection:
-    """The selection of (name, value) pairs, repeats kept once; raises ParameterError on what cannot be chosen.
+    """Return the selection of (name, value) pairs without repeats; raises ParameterError for invalid ones.
 
-    names  that may be given; own: the studies' parameters that may be given too, by name
+    names       parameters that the page accepts
+    parameters  further parameters of study pages that it accepts, by name
     """
-    own = own or {}
-    given: dict[str, list[str]] = {name: [] for name in (*NAMES, *own)}
+    study_parameters = parameters or {}
+    given: dict[str, list[str]] = {name: [] for name in (*NAMES, *study_parameters)}
     for name, value in query:
-        _known(name, (*names, *own))
+        _check_name(name, (*names, *study_parameters))
         given[name].append(value)
     for name, values in given.items():
         if len(values) > VALUES_MAX:
-            raise ParameterError(f"{name} is given {len(values)} times; at most {VALUES_MAX} are shown at once.")
+            raise ParameterError(f"{name} is given {len(values)} times. Give at most {VALUES_MAX} values.")
         values[:] = filter(None, values)
-        once = name in ONCE if name in NAMES else not own[name].many
+        once = name in ONCE if name in NAMES else not study_parameters[name].many
         if once and len(set(values)) > 1:
-            raise ParameterError(f"{name} is given {len(values)} times; give it once.")
+            raise ParameterError(f"{name} is given {len(values)} times. Give it once.")
     selection = Selection().with_(**{name: tuple(dict.fromkeys(values)) for name, values in given.items() if values})
     if selection.set and selection.matrix:
-        raise ParameterError("set and matrix are given; a set stands for its matrices: give one of them.")
+        raise ParameterError("Both set and matrix are given. Give one of them.")
     for name, known in ONE_OF.items():
         for value in getattr(selection, name):
             _check_known(name, known, value)
-    for name, chosen in selection.own:
+    for name, chosen in selection.study_values:
         for value in chosen:
-            own[name].check(value)
+            study_parameters[name].check(value)
     for sort in selection.sort:
         sorting.check(sort)
     return selection
 
 
 def parse_options(query: Iterable[tuple[str, str]], names: tuple[str, ...]) -> dict[str, str]:
-    """The parameters of a list page, absent ones empty; raises ParameterError on unknown or repeated names."""
+    """Return the parameters of a list page, absent ones empty; raises ParameterError for unknown or repeated names."""
     options: dict[str, str] = dict.fromkeys(names, "")
     given: set[str] = set()
     for name, value in query:
-        _known(name, names)
+        _check_name(name, names)
         if name in given:
-            raise ParameterError(f"{name} is given twice; give it once.")
+            raise ParameterError(f"{name} is given twice. Give it once.")
         given.add(name)
         options[name] = value
     return options
@@ -162,15 +166,15 @@ def parse_options(query: Iterable[tuple[str, str]], names: tuple[str, ...]) -> d
 
 def _check_known(name: str, known: Sequence[str], value: str) -> None:
     if value not in known:
-        raise ParameterError(f"{name} is {quote(value)}; it must be one of {', '.join(known)}.")
+        raise ParameterError(f"{name} is {quote(value)}. Choose one of {', '.join(known)}.")
 
 
-def _known(name: str, names: tuple[str, ...]) -> None:
+def _check_name(name: str, names: tuple[str, ...]) -> None:
     if name not in names:
-        known = f"known ones are {', '.join(names)}" if names else "this page takes none"
-        raise ParameterError(f"There is no parameter {quote(name)} here; {known}.")
+        known = f"Known parameters: {', '.join(names)}." if names else "This page takes none."
+        raise ParameterError(f"Unknown parameter {quote(name)}. {known}")
 
 
 def study_url(study: str, selection: Selection) -> str:
-    """The page of a study with a selection."""
+    """Return the address of a study page with a selection."""
     return f"/{study}?{selection.query}" if selection.query else f"/{study}"

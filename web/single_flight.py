@@ -1,4 +1,4 @@
-"""SingleFlightCache: costly values, each computed by the first thread that asks while all others wait for it."""
+"""SingleFlightCache: expensive values, each computed by one thread while all others wait for it."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -10,18 +10,18 @@ Value = TypeVar("Value")
 
 
 class SingleFlightCache(Generic[Value]):
-    """The values that were asked for last, each made once a version however many threads ask for it meanwhile."""
+    """The values requested last, each computed once per version, regardless of the number of waiting threads."""
 
     def __init__(self, size: int) -> None:
         self._size, self._lock = size, Lock()
         self._values: OrderedDict[Hashable, tuple[Hashable, Future[Value]]] = OrderedDict()
 
     def get(self, key: Hashable, version: Hashable, make: Callable[[], Value]) -> Value:
-        """Return what `make` makes of this version of the key; raises as it, and then the next who asks tries again."""
+        """Return the value of `make` for this version of the key; if it raises, the next request tries again."""
         made: Future[Value]
         with self._lock:
             known = self._values.get(key)
-            # Who asks for another version waits for nobody.
+            # A request for another version does not wait.
             is_first = known is None or known[0] != version
             made = Future() if known is None or is_first else known[1]
             self._values[key] = version, made

@@ -1,4 +1,4 @@
-"""What to write to multiply by the kernel that a finding of `formats` puts first, in one's own code."""
+"""Code snippets that use the fastest Sparsight kernel of a `formats` finding."""
 
 from gpu_engine.findings.finding import Finding
 from gpu_engine.formats import kernel_names
@@ -23,8 +23,8 @@ import sparsight
 matrix = cupyx.scipy.sparse.csr_matrix(scipy.io.mmread("matrix.mtx").tocsr())
 """
 
-PRODUCT = """\
-# {said}
+SPMV = """\
+# {time}
 A = sparsight.operator(matrix, kernel="{kernel}")
 y = A @ np.ones(A.shape[1])
 print(A)
@@ -32,22 +32,22 @@ print(A)
 
 
 def snippet(finding: Finding) -> str:
-    """Ten lines of Python with the fastest of our kernels; empty where the finding has no time of one on its own."""
+    """Return ten lines of Python with the fastest Sparsight kernel; empty if the finding has no timing of one."""
     best = _fastest(finding)
     if best is None:
         return ""
-    said = f"{units.seconds(best.median_s)} a product on {finding.device}, {finding.cache}"
-    return (ON_CPU if best.backend == "cpu" else ON_GPU) + PRODUCT.format(said=said, kernel=best.kernel)
+    time = f"{units.seconds(best.median_s)} per SpMV on {finding.device}, {finding.cache}"
+    return (ON_CPU if best.backend == "cpu" else ON_GPU) + SPMV.format(time=time, kernel=best.kernel)
 
 
 def archive_of(finding: Finding) -> str:
-    """The kernel of the snippet where it can be taken away alone, which those of a GPU can; empty elsewhere."""
+    """Return the kernel of the snippet if it can be exported, as CUDA kernels can; else an empty string."""
     best = _fastest(finding)
     return best.kernel if best is not None and best.backend == "cuda" else ""
 
 
 def _fastest(finding: Finding) -> Measurement | None:
-    """A competitor is no kernel of ours, nor is one in a new order, which x and y would have to be in too."""
+    """Return the fastest measurement without library kernels and reordering, which would also permute x and y."""
     if finding.study != FormatsStudy.name:
         return None
     timed = [row.measurement for row in finding.rows if row.measurement.median_s is not None]

@@ -1,4 +1,4 @@
-"""The order of matrices in a heatmap and in tables of kernels by matrices: by what is known of them, or by a column."""
+"""Sorting of matrices in heat maps and kernel–matrix tables: by a feature or by a kernel."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
@@ -6,25 +6,25 @@ from typing import TypeVar
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.findings.data import MatrixFeatures
 
-KEYS: Mapping[str, str] = {"sigma": "σ", "nnz": "nnz", "ave": "mean row length", "best": "gain over baseline"}
-"""What matrices are sorted by beside a kernel, in words; `best`: what the fastest kernel gains on the baseline."""
+KEYS: Mapping[str, str] = {"sigma": "σ", "nnz": "nnz", "ave": "mean row length", "best": "speedup over baseline"}
+"""Sort key → its label; `best`: speedup of the fastest kernel over the baseline. A kernel is a sort key too."""
 
 Item = TypeVar("Item")
 
 
 def check(sort: str) -> str:
-    """The same; raises ParameterError where it is neither one of KEYS nor a kernel, with or without a minus."""
+    """Return the sort key; raises ParameterError if it is neither one of KEYS nor a kernel, with or without a minus."""
     key = sort.removeprefix("-")
     if key not in KEYS and "/" not in key:
         known = ", ".join(KEYS)
-        raise ParameterError(f"sort is {quote(sort)}; it must be one of {known}, or a kernel (-{key}: descending).")
+        raise ParameterError(f"sort is {quote(sort)}. Choose one of {known}, or a kernel (-{key}: descending).")
     return sort
 
 
 def arranged(items: Iterable[Item], sort: str, value: Callable[[Item, str], float | None]) -> list[Item]:
-    """The items by ascending value, with a minus before the key of `sort` descending; those without a value last.
+    """Return the items by ascending value, or descending if `sort` begins with a minus; items without a value last.
 
-    value  of an item by a key of KEYS or a kernel; equal ones stay in their order
+    value  function of an item and a sort key; items with equal values keep their order
     """
     key, every = sort.removeprefix("-"), list(items)
     values = [value(item, key) for item in every]
@@ -35,14 +35,12 @@ def arranged(items: Iterable[Item], sort: str, value: Callable[[Item, str], floa
 
 
 def feature(matrix: MatrixFeatures, key: str) -> float | None:
-    """What is known of a matrix under a key of KEYS; None where it is nothing."""
-    found = {"sigma": matrix.sigma, "nnz": matrix.nnz or None, "ave": matrix.ave}
-    return found.get(key)
+    """Return the feature of a matrix for a key of KEYS; None if it is unknown."""
+    features = {"sigma": matrix.sigma, "nnz": matrix.nnz or None, "ave": matrix.ave}
+    return features.get(key)
 
 
 def in_words(sort: str) -> str:
-    """`ascending σ`; of a kernel `descending time over the fastest of csr/vector`."""
+    """Return the order as text: `ascending σ`, or `descending slowdown of csr/vector`."""
     key = sort.removeprefix("-")
-    return (
-        f"{'descending' if sort.startswith('-') else 'ascending'} {KEYS.get(key) or f'time over the fastest of {key}'}"
-    )
+    return f"{'descending' if sort.startswith('-') else 'ascending'} {KEYS.get(key) or f'slowdown of {key}'}"

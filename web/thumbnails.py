@@ -1,4 +1,4 @@
-"""Small pictures of matrices as PNG: where the entries lie, for lists of many."""
+"""Thumbnails: small PNG pictures of the nonzeros of matrices, for lists."""
 
 import struct
 import zlib
@@ -8,14 +8,14 @@ import numpy as np
 
 SIDE = 36
 COLOR = (0x31, 0x82, 0xBD)
-"""Seen on a light page and on a dark one; the share of entries is how opaque it is."""
+"""Color that is visible on light and dark pages; the opacity shows the density."""
 
 FAINTEST = 70
-"""Opacity, of 255, of a cell with one entry."""
+"""Opacity (0 … 255) of a cell with one nonzero."""
 
 
 def thumbnail(counts: Sequence[Sequence[int]]) -> bytes:
-    """A PNG of at most SIDE × SIDE pixels with a transparent ground; counts: entries per cell [rows][columns]."""
+    """Return a PNG of at most SIDE × SIDE pixels, transparent where empty; counts: nonzeros per cell [row][column]."""
     cells = np.asarray(counts, np.int64)
     if cells.ndim != 2 or cells.size == 0:
         cells = np.zeros((1, 1), np.int64)
@@ -27,7 +27,7 @@ def thumbnail(counts: Sequence[Sequence[int]]) -> bytes:
     pixels = np.empty((*cells.shape, 4), np.uint8)
     pixels[..., :3], pixels[..., 3] = COLOR, alpha
     rows = b"".join(b"\0" + row.tobytes() for row in pixels)
-    # 8 bits a channel, colour type 6: RGBA.
+    # 8 bits per channel, color type 6: RGBA.
     head = struct.pack(">IIBBBBB", cells.shape[1], cells.shape[0], 8, 6, 0, 0, 0)
     chunks = (_chunk(b"IHDR", head), _chunk(b"IDAT", zlib.compress(rows)), _chunk(b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)

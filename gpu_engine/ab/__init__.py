@@ -1,7 +1,7 @@
-"""`python -m gpu_engine ab`: the kernels of two source trees in the same rounds of one process, for a gate of CI.
+"""CI gate, `python -m gpu_engine ab`: compares the kernels of two checkouts in the same rounds of one process.
 
-trees    a source tree becomes a package of its own name, so that two live in one process
-contest  every kernel of both, what is slower measured a second time, and the verdicts
-report   Markdown
+trees    imports a source tree as a package with another name, so that one process can have two of them
+contest  measures all kernels of both trees, repeats the slower ones, and compares them
+report   the result as Markdown
 command  the command line and its exit codes
 """

@@ -1,4 +1,4 @@
-"""Every kernel of two trees in the same rounds, and what may be said of head against base."""
+"""Measures all kernels of two trees in the same rounds, and compares head with base."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,9 +16,9 @@ from gpu_engine.verdicts.verdict import Verdict, compare
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A kernel of both trees on a matrix in a cache state.
+    """The comparison of a kernel of both trees on a matrix in a cache state.
 
-    again  the verdict of a second measurement, of what was slower in the first; None: not needed
+    again  verdict of the second measurement, if the kernel was slower in the first; else None
     """
 
     matrix: str
@@ -31,17 +31,17 @@ class Pair:
 
     @property
     def is_slower(self) -> bool:
-        """In both measurements: one verdict in some hundred is wrong, and a gate has hundreds."""
+        """Whether head is slower in both measurements, because one verdict in about a hundred is wrong."""
         return self.verdict.kind == "slower" and self.again is not None and self.again.kind == "slower"
 
     @property
     def is_broken(self) -> bool:
-        """Head has no time where base has one."""
+        """Whether base has a time, but head does not."""
         return self.base.median_s is not None and self.head.median_s is None
 
     @property
     def says(self) -> str:
-        """The verdict in a word."""
+        """Overall verdict, or the state of head if it has no time."""
         if self.is_broken:
             return self.head.state
         if self.verdict.kind == "slower" and not self.is_slower:
@@ -49,27 +49,27 @@ class Pair:
         return self.verdict.kind
 
 
-def kernels_of(base: Tree, head: Tree, backend: str, wanted: Sequence[str], changed: bool) -> list[str]:
-    """The kernels that both trees have; raises ParameterError on one that is asked for and not in both.
+def kernels_of(base: Tree, head: Tree, backend: str, names: Sequence[str], changed: bool) -> list[str]:
+    """Return the kernels that both trees have; raises ParameterError for a name that is not in both.
 
-    changed  only those whose own source differs; a change of what they share is not seen
+    changed  only kernels whose source files differ; changes of shared code are not detected
     """
     before, after = base.sources(backend), head.sources(backend)
     both = [name for name in after if name in before]
-    for name in wanted:
+    for name in names:
         if name not in both:
             raise ParameterError(
-                f"There is no kernel {name!r} on {backend} in both trees; both have {', '.join(both)}."
+                f"The kernel {name!r} is not in both trees on {backend}. Common kernels: {', '.join(both)}."
             )
-    chosen = [name for name in both if name in wanted] if wanted else both
+    chosen = [name for name in both if name in names] if names else both
     return [name for name in chosen if before[name] != after[name]] if changed else chosen
 
 
 @dataclass(frozen=True)
 class Gate:
-    """Two trees on a device.
+    """A comparison of two trees on a device.
 
-    tell  hears every record as it comes
+    tell  function that receives every record
     """
 
     base: Tree
@@ -79,7 +79,7 @@ class Gate:
     tell: Callable[[Record], None]
 
     def pairs(self, name: str, matrix: CsrMatrix, kernels: Sequence[str]) -> list[Pair]:
-        """Of one matrix; what seems slower is measured again, by itself."""
+        """Return the pairs of one matrix; kernels that are slower are measured a second time."""
         first = list(self._pairs(name, matrix, kernels))
         suspects = [kernel for kernel in kernels if any(p.kernel == kernel and _is_suspect(p) for p in first)]
         if not suspects:
@@ -88,25 +88,25 @@ class Gate:
         return [replace(p, again=second[p.kernel, p.cache]) if _is_suspect(p) else p for p in first]
 
     def _pairs(self, name: str, matrix: CsrMatrix, kernels: Sequence[str]) -> Iterator[Pair]:
-        found = self._measured(name, matrix, kernels)
+        measurements = self._measured(name, matrix, kernels)
         for kernel in kernels:
             for cache in self.plan.caches:
-                base, head = (found[f"{side}:{kernel}", cache] for side in ("base", "head"))
+                base, head = (measurements[f"{side}:{kernel}", cache] for side in ("base", "head"))
                 yield Pair(name, kernel, cache, base, head, compare(base, head))
 
     def _measured(
         self, name: str, matrix: CsrMatrix, kernels: Sequence[str]
     ) -> Mapping[tuple[str, Cache], Measurement]:
         cases = [Case(name, f"{s}:{k}", cache) for k in kernels for s in ("base", "head") for cache in self.plan.caches]
-        found: dict[tuple[str, Cache], Measurement] = {}
+        measurements: dict[tuple[str, Cache], Measurement] = {}
         for record in measure(self.bench, [Products(self.plan, cases, matrix, self.bench, self._formats())]):
             self.tell(record)
             if isinstance(record, Measurement):
-                found[record.kernel, record.cache] = record
-        return found
+                measurements[record.kernel, record.cache] = record
+        return measurements
 
     def _formats(self) -> list[Format]:
-        """Namesakes are neighbours in the rounds: what the machine does meanwhile, it does to both."""
+        """Return the formats of both trees, sorted by name, so that disturbances affect both sides equally."""
         return sorted((*self.base.formats, *self.head.formats), key=lambda f: f.name.partition(":")[2])
 
 

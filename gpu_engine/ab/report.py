@@ -1,4 +1,4 @@
-"""What a gate says, as Markdown: first the answer, then what decided it, at last every pair."""
+"""Report of the CI gate as Markdown: summary, differences, and all pairs."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -8,42 +8,42 @@ from gpu_engine.gpu_bench.markdown import table_lines
 from gpu_engine.records import DeviceInfo
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
-from gpu_engine.verdicts.verdict import in_words, interval_of_ratio
+from gpu_engine.verdicts.verdict import interval_of_ratio, speedup_text
 
 HEADS = (
     *(Head(text, numeric=False) for text in ("matrix", "kernel", "cache")),
-    *(Head(text) for text in ("base", "head", "base / head", "95 % interval", "verdict")),
+    *(Head(text) for text in ("base", "head", "base / head", "95 % CI", "verdict")),
 )
 
 RULE = (
-    "Both trees were compiled into one process and took turns in the same rounds; what was slower was measured a "
-    "second time by itself, and counts where both measurements say so."
+    "Both trees ran in one process, in the same interleaved rounds. Kernels that were slower were measured a "
+    "second time; they count as slower only if both measurements agree."
 )
 
 
 def report(pairs: Sequence[Pair], device: DeviceInfo) -> str:
-    """The answer, a table of what is not the same, and all pairs folded below it."""
-    told = [pair for pair in pairs if pair.says not in ("same", "skipped")]
+    """Return the report: summary, a table of the differences, and all pairs in a folded section."""
+    differences = [pair for pair in pairs if pair.says not in ("same", "skipped")]
     lines = [f"## Kernels of head against base, {device.name}", "", answer(pairs), ""]
-    lines += [*_table(told), ""] if told else []
+    lines += [*_table(differences), ""] if differences else []
     lines += ["<details><summary>All pairs</summary>", "", *_table(pairs), "", "</details>", "", RULE]
     return "\n".join(lines) + "\n"
 
 
 def answer(pairs: Sequence[Pair]) -> str:
-    """`2 slower, 1 faster, 60 the same, 3 inconclusive. The worst is csr/scalar …`."""
+    """Return the summary: `2 slower, 1 faster, 60 same, 3 inconclusive. The worst is csr/scalar …`."""
     counts = Counter("failed" if pair.is_broken else pair.says for pair in pairs)
-    said = ", ".join(
+    summary = ", ".join(
         f"{counts[kind]} {kind}"
         for kind in ("failed", "slower", "faster", "inconclusive", "same", "skipped")
         if counts[kind]
     )
     slower = [pair for pair in pairs if pair.is_slower and pair.verdict.ratio]
     if not slower:
-        return f"{said or 'Nothing was measured'}."
+        return f"{summary or 'Nothing was measured'}."
     worst = min(slower, key=lambda pair: pair.verdict.ratio or 1.0)
-    how = in_words(worst.verdict.ratio or 1.0)
-    return f"{said}. The worst is `{worst.kernel}` on {worst.matrix}, {worst.cache}: head is {how}."
+    how = speedup_text(worst.verdict.ratio or 1.0)
+    return f"{summary}. The worst is `{worst.kernel}` on {worst.matrix}, {worst.cache}: {how} of head against base."
 
 
 def _table(pairs: Sequence[Pair]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A source tree as a package of another name: two trees can be imported into one process."""
+"""Tree: a source tree imported as a package with another name, so that one process can have two of them."""
 
 import importlib
 import inspect
@@ -21,16 +21,16 @@ ENGINE = "gpu_engine"
 Side = Literal["base", "head"]
 
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "recorded", "gpu_bench")
-"""What kernels do not need."""
+"""Files that kernels do not need."""
 
 NAME = re.compile(rf"\b{ENGINE}\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The formats of a source tree, called `base:csr` and `head:csr`.
+    """The formats of a source tree, named `base:csr` and `head:csr`.
 
-    package  what its modules are called in this process
+    package  name of its package in this process
     """
 
     side: Side
@@ -38,22 +38,22 @@ class Tree:
     formats: tuple[Format, ...]
 
     def sources(self, backend: str) -> dict[str, str]:
-        """The text that each kernel of a backend is compiled from, by its name; the same in two trees where it is."""
+        """Return kernel name → source text on a back end; equal in two trees if the source is equal."""
         every = (named for f in self.formats for named in f.kernels_on(backend))
-        own = f"{self.side}:"
-        return {n.removeprefix(own): _source(k, backend).replace(self.package, ENGINE) for n, k in every}
+        prefix = f"{self.side}:"
+        return {n.removeprefix(prefix): _source(k, backend).replace(self.package, ENGINE) for n, k in every}
 
 
 @contextmanager
 def opened(folder: Path, side: Side) -> Iterator[Tree]:
-    """The tree of a checkout; raises InputError where there is no engine in it, or none that can be imported.
+    """Open the tree of a checkout; raises InputError if its engine is missing or cannot be imported.
 
-    Every mention of the package's name is replaced in a copy: what is imported late, and the sources of CUDA, are
-    found there too.
+    The name of the package is replaced everywhere in a temporary copy, so that late imports and CUDA sources are
+    also found there.
     """
     engine = folder / ENGINE
     if not (engine / "formats" / "__init__.py").is_file():
-        raise InputError(f"{quote(folder)} holds no folder {ENGINE}/formats. Name a checkout of Sparsight.")
+        raise InputError(f"{quote(folder)} has no folder {ENGINE}/formats. Give the path of a Sparsight checkout.")
     package = f"{ENGINE}_{side}"
     with TemporaryDirectory(prefix="sparsight-ab-") as place:
         _copy(engine, Path(place) / package, package)
@@ -86,12 +86,12 @@ def _formats(package: str, folder: Path) -> tuple[Any, ...]:
     try:
         return tuple(importlib.import_module(f"{package}.formats").FORMATS)
     except Exception as error:
-        # Whatever a tree does while it is imported, the reader has to mend that tree.
+        # The import runs code of the tree, which may raise any error.
         raise InputError(f"The formats of {quote(folder)} cannot be imported: {quote(error)}.") from error
 
 
 def _called(f: Any, side: Side) -> Format:
-    """A format of a tree in the words of this one: its errors are ours, and it shares no layout with the other side."""
+    """Return a format of a tree with a prefixed name and with the error classes of this process."""
     return Format(
         name=f"{side}:{f.name}",
         title=f"{f.title} ({side})",
@@ -104,7 +104,7 @@ def _called(f: Any, side: Side) -> Format:
 
 
 def _with_our_errors(call: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The same call; an error of the tree's own copy becomes that of the same name here."""
+    """Return a call that converts errors of the tree's copy to the error classes of this process."""
 
     def called(matrix: Any) -> Any:
         try:

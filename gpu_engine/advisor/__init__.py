@@ -1,7 +1,7 @@
-"""The advisor: from the features of a matrix alone, which kernel to choose, how long it would take, and why.
+"""The advisor: predicts the best kernels of a matrix from its features, with times and reasons.
 
-It times nothing. `model.py` holds the formula and its costs, `work.py` what a kernel has to do, `gpus.py` the GPUs,
-`sureness.py` of which matrices it is sure.
+It measures nothing. `model.py` has the formula and its costs, `work.py` the work of each kernel, `gpus.py` the GPUs,
+`sureness.py` the limits of high confidence.
 """
 
 import dataclasses
@@ -34,32 +34,32 @@ NEEDED = (
     "sectors_run",
     "sectors_slice",
 )
-"""Features without which nothing is predicted."""
+"""Features that a prediction needs."""
 
 ADVISED = 5
 EQUAL = 1.03
-"""Predictions within this factor of each other are one choice."""
+"""Factor within which predictions count as tied."""
 
 CLOSE = 1.2
-"""Kernels predicted within this factor of the first are its near_best."""
+"""Factor of the fastest prediction within which kernels are near-best."""
 
 REMEMBERED = 1024
-"""Matrices whose advice is kept, for lists of them."""
+"""Number of matrices whose predictions are cached, for lists of matrices."""
 
 FILLED = 0.8
-"""A layout may take this share of a GPU's memory."""
+"""Maximum share of GPU memory that a layout may use."""
 
 Calibration = Mapping[str, float]
-"""By kernel: measured over predicted time on a device, as `evaluation.calibrate` finds it; of no other device."""
+"""Kernel → measured over predicted time on one device, from `evaluation.calibrate`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A kernel to consider.
+    """A predicted kernel.
 
-    predicted_s  warm seconds of a product by model of GPU; None where the layout does not fit its memory
-    equal        predicted within EQUAL of the first choice
-    cold_place   its place in the ranking for cold caches, from 1
+    predicted_s  GPU model → warm seconds per SpMV; None if the layout does not fit into its memory
+    equal        whether the prediction is within EQUAL of the fastest
+    cold_place   rank for cold caches, from 1
     reason       one sentence
     """
 
@@ -71,12 +71,12 @@ class Advice:
 
 
 def can_advise(features: Features) -> bool:
-    """Whether all features are there and the matrix has entries."""
+    """Return whether all needed features are known and the matrix has nonzeros."""
     return all(features.get(name) is not None for name in NEEDED) and features["nnz"] > 0
 
 
 def advise(features: Features, gpu: Gpu = FITTED, calibration: Calibration | None = None) -> tuple[Advice, ...]:
-    """The ADVISED best kernels for warm products on `gpu`; none for features that cannot be advised on."""
+    """Return the ADVISED fastest kernels for warm SpMVs on `gpu`; empty if features are missing."""
     if not can_advise(features):
         return ()
     return _advise(_needed(features), gpu, tuple(sorted((calibration or {}).items())))
@@ -85,7 +85,7 @@ def advise(features: Features, gpu: Gpu = FITTED, calibration: Calibration | Non
 def near_best(
     features: Features, gpu: Gpu = FITTED, cache: Cache = "warm", calibration: Calibration | None = None
 ) -> tuple[str, ...]:
-    """The kernels that are predicted within CLOSE of the first one, which stands among them; none without features."""
+    """Return the near-best kernels, within CLOSE of the fastest prediction; empty if features are missing."""
     if not can_advise(features):
         return ()
     ranked = rank(features, gpu, cache, calibration)
@@ -93,9 +93,9 @@ def near_best(
 
 
 def is_sure(features: Features, gpu: Gpu = FITTED, calibration: Calibration | None = None) -> bool:
-    """Return whether the first choice for warm products on `gpu` can be taken unmeasured.
+    """Return whether the confidence in the predicted kernel for warm SpMVs on `gpu` is high.
 
-    The matrix must be like those that the costs were fitted to, and the choice a kernel whose time features tell.
+    The matrix must resemble those of the calibration, and features must determine the time of the kernel.
     """
     if not can_advise(features) or not is_familiar(features):
         return False
@@ -103,7 +103,7 @@ def is_sure(features: Features, gpu: Gpu = FITTED, calibration: Calibration | No
 
 
 def _needed(features: Features) -> tuple[Any, ...]:
-    """All that is asked of a matrix, in the order of NEEDED."""
+    """Return the needed features of a matrix, in the order of NEEDED."""
     return tuple(features[name] for name in NEEDED)
 
 
@@ -127,10 +127,10 @@ def _advise(needed: tuple[Any, ...], gpu: Gpu, factors: tuple[tuple[str, float],
 def rank(
     features: Features, gpu: Gpu = FITTED, cache: Cache = "warm", calibration: Calibration | None = None
 ) -> list[tuple[str, Prediction]]:
-    """Every kernel whose layout fits the GPU, the fastest first; needs the features of NEEDED."""
+    """Return all kernels whose layout fits the GPU, the fastest first; requires the features of NEEDED."""
     predicted = _predictions(_needed(features), gpu, cache)
-    found = [(kernel, _calibrated(kernel, prediction, calibration)) for kernel, prediction in predicted]
-    return sorted(found, key=lambda entry: entry[1].seconds)
+    ranking = [(kernel, _calibrated(kernel, prediction, calibration)) for kernel, prediction in predicted]
+    return sorted(ranking, key=lambda entry: entry[1].seconds)
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -1,4 +1,4 @@
-"""How good the advice is against measured times, and what measured times teach it."""
+"""Evaluation and calibration of the performance model with measured times."""
 
 import math
 import statistics
@@ -14,16 +14,16 @@ from gpu_engine.records import Cache, Measurement
 WITHIN = 1.10
 
 DOUBT = 3.0
-"""The costs as they were fitted count as much as so many matrices."""
+"""Weight of the fitted costs in a calibration, as a number of matrices."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The first choice on one matrix, against the kernel that was fastest there.
+    """The predicted kernel of one matrix, compared with the fastest measured kernel.
 
-    regret       measured time of the first choice over that of the fastest
-    sure         whether the advisor said that it need not be measured
-    predicted_s  of the first choice; advised_s and fastest_s were measured
+    regret       measured time of the predicted kernel over the time of the fastest
+    sure         whether the confidence was high
+    predicted_s  predicted seconds of the predicted kernel; advised_s and fastest_s: measured seconds
     """
 
     matrix_id: str
@@ -38,33 +38,33 @@ class Outcome:
 
     @property
     def regret(self) -> float:
-        """1 where the fastest was chosen."""
+        """Slowdown of the predicted kernel; 1 if it is the fastest."""
         return self.advised_s / self.fastest_s
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """All outcomes, the worst first; competitors are no choice and do not count."""
+    """All outcomes, the worst first; library kernels do not take part."""
 
     outcomes: tuple[Outcome, ...]
 
     @property
     def share_within_10_percent(self) -> float:
-        """Of the outcomes, those whose first choice is within WITHIN of the fastest; NaN where there are none."""
+        """Share of the outcomes with a regret of at most WITHIN; NaN without outcomes."""
         return sum(v.regret <= WITHIN for v in self.outcomes) / len(self.outcomes) if self.outcomes else math.nan
 
     @property
     def geometric_mean_regret(self) -> float:
-        """NaN where there are no outcomes."""
+        """Geometric mean of the regret; NaN without outcomes."""
         return _geometric_mean(v.regret for v in self.outcomes)
 
     def where(self, *, sure: bool) -> "Evaluation":
-        """The outcomes of which the advisor was sure, or those of which it was not."""
+        """Return the outcomes with high confidence, or with low confidence."""
         return Evaluation(tuple(v for v in self.outcomes if v.sure is sure))
 
     @property
     def worst(self) -> Outcome | None:
-        """The outcome with the largest regret."""
+        """Outcome with the largest regret."""
         return self.outcomes[0] if self.outcomes else None
 
 
@@ -74,9 +74,9 @@ def evaluate(
     gpu: Gpu = FITTED,
     calibration: Calibration | None = None,
 ) -> Evaluation:
-    """The first choice among the kernels measured, for each matrix, device and cache state of these measurements.
+    """Return the outcome of the first measured kernel in the ranking, per matrix, device, and cache state.
 
-    features  by matrix id; a matrix without, or with too few of them, is not judged
+    features  matrix id → features; matrices with missing features are ignored
     """
     outcomes = [
         _outcome(
@@ -93,27 +93,27 @@ def evaluate(
 def calibrate(
     measurements: Iterable[Measurement], features: Mapping[str, Features], gpu: Gpu = FITTED
 ) -> dict[str, float]:
-    """Measured over predicted time by kernel, from the measurements of one device.
+    """Return measured over predicted time per kernel, from the measurements of one device.
 
-    Of each matrix only the kernels count that may be the choice there: how wrong the time of a slow one is tells
-    nothing of them. What they have in common is the device's; what a kernel differs from that by is its own, and counts
-    the more the more matrices say so. A few matrices unlike each other are enough.
+    Per matrix only the kernels near the fastest count, because errors for slow kernels say nothing about them.
+    The common factor belongs to the device; the deviation of a kernel from it is weighted by the number of matrices.
+    A few different matrices are sufficient.
     """
     common: list[float] = []
-    own: dict[str, list[float]] = {}
+    deviations: dict[str, list[float]] = {}
     for (matrix_id, _, cache), times in _by_case(measurements, features).items():
         ratios = _ratios_of_choices(times, features[matrix_id], gpu, cache)
         middle = statistics.median(ratios.values())
         common.append(middle)
         for kernel, ratio in ratios.items():
-            own.setdefault(kernel, []).append(ratio - middle)
+            deviations.setdefault(kernel, []).append(ratio - middle)
     of_device = statistics.median(common) if common else 0.0
-    doubted = {kernel: sum(found) / (len(found) + DOUBT) for kernel, found in own.items()}
-    return {kernel: math.exp(of_device + doubted.get(kernel, 0.0)) for kernel in MODELS}
+    damped = {kernel: sum(values) / (len(values) + DOUBT) for kernel, values in deviations.items()}
+    return {kernel: math.exp(of_device + damped.get(kernel, 0.0)) for kernel in MODELS}
 
 
 def _ratios_of_choices(times: Mapping[str, float], features: Features, gpu: Gpu, cache: Cache) -> dict[str, float]:
-    """Logarithms of measured over predicted time of the kernels measured, or predicted, within CLOSE of the first."""
+    """Return log(measured / predicted) of the kernels that were measured or predicted within CLOSE of the fastest."""
     predicted = {kernel: predict(kernel, features, gpu, cache).seconds for kernel in times}
     limits = CLOSE * min(times.values()), CLOSE * min(predicted.values())
     return {
@@ -126,7 +126,7 @@ def _ratios_of_choices(times: Mapping[str, float], features: Features, gpu: Gpu,
 def _by_case(
     measurements: Iterable[Measurement], features: Mapping[str, Features]
 ) -> dict[tuple[str, str, Cache], dict[str, float]]:
-    """(matrix, device, cache state) → kernel → seconds."""
+    """Return (matrix, device, cache state) → kernel → seconds."""
     cases: dict[tuple[str, str, Cache], dict[str, float]] = {}
     for m, seconds in _timed(measurements, features):
         cases.setdefault((m.matrix_id, m.device, m.cache), {})[m.kernel] = seconds
@@ -136,8 +136,8 @@ def _by_case(
 def _timed(
     measurements: Iterable[Measurement], features: Mapping[str, Features]
 ) -> Iterable[tuple[Measurement, float]]:
-    """The measurements that have a time, of kernels and matrices that can be predicted."""
-    advisable = {name for name, found in features.items() if can_advise(found)}
+    """Yield the timed measurements of kernels and matrices with predictions."""
+    advisable = {matrix_id for matrix_id, values in features.items() if can_advise(values)}
     for m in measurements:
         if m.median_s is not None and m.kernel in MODELS and m.matrix_id in advisable:
             yield m, m.median_s
@@ -146,7 +146,7 @@ def _timed(
 def _outcome(
     case: tuple[str, str, Cache], times: Mapping[str, float], ranked: Iterable[tuple[str, Prediction]], sure: bool
 ) -> Outcome | None:
-    """None where no kernel that was measured can be chosen."""
+    """Return the outcome of a case; None if no measured kernel is in the ranking."""
     first = next(((kernel, prediction) for kernel, prediction in ranked if kernel in times), None)
     if first is None:
         return None

@@ -1,21 +1,21 @@
-"""GPUS: the models of GPU that times are predicted for, by their published figures."""
+"""GPUS: the GPU models with predictions, described by their published data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 WARPS = 64
-"""That a multiprocessor of these models holds at once: 2,048 threads."""
+"""Resident warps per multiprocessor of these models: 2,048 threads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A model of GPU.
+    """A GPU model.
 
-    bandwidth      of its memory, bytes/s, as published
+    bandwidth      published memory bandwidth, bytes/s
     cache_bytes    L2
-    memory_bytes   a layout past most of it is not offered
-    processors     streaming multiprocessors; clock_hz  their highest clock
-    factors        by kernel, measured over predicted time on a model that was measured, 1 for others:
+    memory_bytes   memory; layouts that exceed most of it are not predicted
+    processors     streaming multiprocessors; clock_hz: their maximum clock rate
+    factors        kernel → measured over predicted time, for models with measurements; 1 otherwise:
                    `python -m tools.advisor_fit --factors h100`
     """
 
@@ -29,22 +29,22 @@ class Gpu:
 
     @property
     def short_name(self) -> str:
-        """What the names of such devices contain, whatever their memory and board: `H100` of `H100-SXM`."""
+        """Part of the name that all devices of this model contain: `H100` of `H100-SXM`."""
         return self.name.partition("-")[0]
 
     @property
     def is_judged(self) -> bool:
-        """Whether predictions for it were compared with times of one, on matrices that no costs were fitted to."""
+        """Whether predictions for it were validated with times of matrices outside the calibration."""
         return self == FITTED or bool(self.factors)
 
     @property
     def issue_rate(self) -> float:
-        """Cycles of all multiprocessors a second: what instructions take their time from."""
+        """Cycles per second of all multiprocessors, which determine the instruction rate."""
         return self.processors * self.clock_hz
 
     @property
     def resident_warps(self) -> int:
-        """How many warps it holds at once, where no kernel takes too many registers for that."""
+        """Maximum number of resident warps, unless a kernel needs too many registers."""
         return self.processors * WARPS
 
 
@@ -82,7 +82,7 @@ H100_FACTORS: Mapping[str, float] = {
 }
 
 FITTED = Gpu("H200", 4800e9, 50e6, 141e9, 132, 1.98e9)
-"""The model whose measured times the costs of `model.py` were fitted to; rankings are its."""
+"""GPU model of the times to which the costs of `model.py` were fitted; default for rankings."""
 
 GPUS: tuple[Gpu, ...] = (
     Gpu("P100", 732e9, 4e6, 16e9, 56, 1.48e9),
@@ -94,6 +94,6 @@ GPUS: tuple[Gpu, ...] = (
 
 
 def gpu_named(device: str) -> Gpu | None:
-    """The model of a device by what its driver calls it, `NVIDIA H200`; None where it is none of GPUS."""
+    """Return the model of a device by its driver name, such as `NVIDIA H200`; None if it is not in GPUS."""
     words = device.replace("-", " ").split()
     return next((gpu for gpu in GPUS if gpu.short_name in words), None)

@@ -1,14 +1,14 @@
-"""The model: seconds of a product from what a kernel has to do, its costs, and the published figures of a GPU.
+"""The performance model: seconds per SpMV from the work of a kernel, its costs, and published data of a GPU.
 
-T = launch + memory ⊕ lanes ⊕ mean row + what the longest row takes longer than the mean row + conflicts · time of one
+T = launch + memory ⊕ lanes ⊕ mean row + (longest row − mean row) + conflicts · time per conflict
 
-memory = bytes moved / bandwidth + sectors of x · time of a sector + entries in long rows · time of one
-lanes  = slots · time of a slot + lanes started · time of one
-a ⊕ b  = (aᵖ + bᵖ)^(1/p), p = SHARPNESS: the longer of the two, and more where they are alike
+memory = bytes moved / bandwidth + sectors of x · time per sector + entries in long rows · time per entry
+lanes  = slots · time per slot + started lanes · time per lane
+a ⊕ b  = (aᵖ + bᵖ)^(1/p), p = SHARPNESS: about the maximum, and more if both are similar
 
-The costs were fitted to the recorded times of one H200 on the subjects of gpu_bench but `collection` and `held out`:
-least squares of log(predicted / measured), the kernels near the fastest of their matrix counting most, and the regret.
-Those of the tiles, and LONG_S, were fitted to an H200 and an H100 at once: `python -m tools.advisor_fit`.
+The costs were fitted to times of one H200 on the matrices of gpu_bench, except `collection` and `held out`, by
+least squares of log(predicted / measured), weighted towards the fastest kernels of each matrix, and by the regret.
+The costs of tiles and LONG_S were fitted to an H200 and an H100 together: `python -m tools.advisor_fit`.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,55 +18,55 @@ from gpu_engine.advisor import work
 from gpu_engine.advisor.gpus import FITTED, Gpu
 from gpu_engine.advisor.work import Features, Work
 from gpu_engine.matrices.features import SECTOR
-from gpu_engine.matrices.warps import WARP
+from gpu_engine.matrices.pellr_counts import WARP
 from gpu_engine.records import Cache
 
 REACHED = 0.894
 """Share of the published bandwidth that a copy reaches on an H200: 4.29 of 4.8 TB/s."""
 
 CACHED_RATE = 1.3
-"""How many times faster a working set in L2 streams than one in memory."""
+"""Streaming rate of a working set in L2, relative to memory."""
 
 CACHED_STEP = 0.82
-"""Time of a dependent load from L2, over that of one from memory."""
+"""Time of a dependent load from L2, relative to a load from memory."""
 
 SECTOR_NEAR_S = 3.8e-12
-"""A sector of x from L2, the whole GPU fetching at once: on another GPU as its processors, whatever its memory."""
+"""Seconds per sector of x from L2, with the whole GPU fetching; scales with the multiprocessors of a GPU."""
 
 SECTOR_FAR_S = 1.4e-11
-"""The same from memory: on another GPU as its bandwidth."""
+"""Seconds per sector of x from memory; scales with the bandwidth of a GPU."""
 
 FIRST_LEVEL = 3e5
-"""Bytes of x that the first-level cache of one processor holds."""
+"""Bytes of x that the L1 cache of one multiprocessor can hold."""
 
 HALF = 0.61
-"""Of the cache, what serves any one processor: each half of the GPU keeps its own copy of x."""
+"""Share of the L2 that serves one multiprocessor, because each half of the GPU has its own copy of x."""
 
 SHARED_FROM = 0.53
-"""Sectors over entries below which entries that follow each other mostly find their sector in the first-level cache."""
+"""Sectors per nonzero below which consecutive nonzeros mostly hit the L1 cache."""
 
 LAUNCH_S: Mapping[Cache, float] = {"warm": 1.2e-6, "cold": 4.9e-6}
-"""One kernel back to back; with all caches, those of addresses too, rewritten before it."""
+"""Seconds per launch: warm back to back; cold after all caches, including address caches, are flushed."""
 
 NEXT_LAUNCH_S = 1.3e-6
 
 LONG_S = 2.2e-12
-"""An entry of a tile that is summed with most lanes idle."""
+"""Seconds per nonzero of a tile that is summed with most lanes idle."""
 
 CONFLICT_S = 1.2e-9
-"""An atomic addition to an element of y that another one is adding to."""
+"""Seconds per atomic addition to an element of y that another thread is updating."""
 
 SHARPNESS = 2.1
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a kernel costs beside memory, in seconds on FITTED.
+    """Costs of a kernel in addition to memory traffic, in seconds on FITTED.
 
-    slot_s   a slot that is walked over, the whole GPU walking
-    lane_s   a lane that is started
-    step_s   an entry of the longest row, one thread walking it alone
-    start_s  what happens one after the other before the first and after the last entry
+    slot_s   per slot, with the whole GPU at work
+    lane_s   per started lane
+    step_s   per nonzero of the longest row, if one thread processes it
+    start_s  serial work before the first and after the last nonzero
     """
 
     slot_s: float
@@ -77,7 +77,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Predicted seconds of a product, and what they are made of."""
+    """Predicted seconds per SpMV, and their parts."""
 
     seconds: float
     launch_s: float
@@ -104,7 +104,7 @@ MODELS: Mapping[str, tuple[Callable[[Features], Work], Costs]] = {
     "ellr/thread": (work.ellr, Costs(2e-12, 5.3e-12, 2.6e-7, 3.6e-7)),
     "pellr/thread": (work.pellr, Costs(1.2e-12, 1.2e-11, 2.5e-7, 4.3e-7)),
     "pellr/warp": (work.pellr_by_warp, PELLR_WARP),
-    # Fitted to no time of its own.
+    # Not fitted to times of this kernel.
     "pellr-sliced/warp": (work.pellr_sliced, PELLR_WARP),
     "sellp/t1": (work.slices(1), SLICES),
     "sellp/t2": (work.slices(2), Costs(1.1e-12, 5.9e-12, 1.5e-7, 4e-7)),
@@ -123,45 +123,45 @@ MODELS: Mapping[str, tuple[Callable[[Features], Work], Costs]] = {
     "biell/warp": (work.bisected, Costs(1.5e-12, 1.9e-11, 3.3e-7, 4.3e-7)),
     "bijad/warp": (work.bisected_diagonals, Costs(1.6e-12, 1.5e-11, 3.8e-7, 3.9e-7)),
 }
-"""By kernel: what it has to do, and its costs."""
+"""Kernel → (function from features to work, costs)."""
 
 
 def predict(kernel: str, features: Features, gpu: Gpu = FITTED, cache: Cache = "warm") -> Prediction:
-    """The time of a product; needs the features that `advisor.NEEDED` names."""
-    counted, costs = MODELS[kernel][0](features), MODELS[kernel][1]
-    hit = _cached_share(counted.moved_bytes, gpu, cache)
-    launch = LAUNCH_S[cache] + (counted.launches - 1) * NEXT_LAUNCH_S
-    stream = counted.moved_bytes / (REACHED * gpu.bandwidth) * (1.0 - hit + hit / CACHED_RATE)
-    fetched = max(0.0, counted.sectors - features["n_cols"] / SECTOR)
-    gather = fetched * _sector_s(counted, features, gpu)
+    """Return the predicted time of an SpMV; requires the features in `advisor.NEEDED`."""
+    amount, costs = MODELS[kernel][0](features), MODELS[kernel][1]
+    hit = _cached_share(amount.moved_bytes, gpu, cache)
+    launch = LAUNCH_S[cache] + (amount.launches - 1) * NEXT_LAUNCH_S
+    stream = amount.moved_bytes / (REACHED * gpu.bandwidth) * (1.0 - hit + hit / CACHED_RATE)
+    fetched = max(0.0, amount.sectors - features["n_cols"] / SECTOR)
+    gather = fetched * _sector_s(amount, features, gpu)
     issue = FITTED.issue_rate / gpu.issue_rate
-    lanes = (counted.slots * costs.slot_s + counted.lanes * costs.lane_s) * issue
-    longest = counted.longest * costs.step_s * (1.0 - hit + hit * CACHED_STEP)
+    lanes = (amount.slots * costs.slot_s + amount.lanes * costs.lane_s) * issue
+    longest = amount.longest * costs.step_s * (1.0 - hit + hit * CACHED_STEP)
     mean = longest * features["ave"] / max(features["max"], 1)
-    memory = stream + gather + counted.in_long_rows * LONG_S * issue
+    memory = stream + gather + amount.in_long_rows * LONG_S * issue
     busy = (memory**SHARPNESS + lanes**SHARPNESS + (costs.start_s + mean) ** SHARPNESS) ** (1.0 / SHARPNESS)
-    after = longest - mean + counted.conflicts * CONFLICT_S
+    after = longest - mean + amount.conflicts * CONFLICT_S
     seconds = (launch + busy + after) * gpu.factors.get(kernel, 1.0)
     return Prediction(seconds, launch, stream, gather, lanes, costs.start_s + longest)
 
 
 def _cached_share(moved_bytes: float, gpu: Gpu, cache: Cache) -> float:
-    """Of what streams, the share that is still in L2 from the product before."""
+    """Return the share of the streamed bytes that is in L2 after the previous SpMV."""
     if cache == "cold":
         return 0.0
     return min(1.0, gpu.cache_bytes / max(moved_bytes, 1.0)) ** 2
 
 
-def _sector_s(counted: Work, features: Features, gpu: Gpu) -> float:
-    """Nearly nothing where entries that follow each other share sectors; more the less of x the caches hold.
+def _sector_s(amount: Work, features: Features, gpu: Gpu) -> float:
+    """Return the seconds per sector of x: small if consecutive nonzeros share sectors, larger if x exceeds the caches.
 
-    The first level of a processor is empty when a kernel starts: it serves no first fetch of a sector.
+    L1 caches are empty when a kernel starts, so the first fetch of a sector always misses.
     """
     x_bytes = max(8.0 * features["n_cols"], 1.0)
     missed = max(0.0, 1.0 - HALF * gpu.cache_bytes / x_bytes) * (1.0 - features["narrow_runs"])
-    again = max(0.0, 1.0 - gpu.processors * features["n_cols"] / SECTOR / max(counted.sectors, 1.0))
+    again = max(0.0, 1.0 - gpu.processors * features["n_cols"] / SECTOR / max(amount.sectors, 1.0))
     beyond_first = 1.0 - again * min(1.0, FIRST_LEVEL / x_bytes)
-    alone = min(1.0, counted.sectors / max(features["nnz"], 1) / SHARED_FROM)
+    alone = min(1.0, amount.sectors / max(features["nnz"], 1) / SHARED_FROM)
     near = SECTOR_NEAR_S * FITTED.issue_rate / gpu.issue_rate
     far = SECTOR_FAR_S * FITTED.bandwidth / gpu.bandwidth
     return float((near + (far - near) * missed) * alone * beyond_first)

@@ -1,23 +1,23 @@
-"""Why a kernel is predicted to take its time, in one sentence."""
+"""Explains the predicted time of a kernel in one sentence."""
 
 from gpu_engine.advisor.model import Prediction
 from gpu_engine.advisor.work import Features, Work
 from gpu_engine.text import units
 
 PADDING_MIN = 0.02
-"""Padding below this share is hardly any."""
+"""Share of padding below which the sentence calls it small."""
 
 
-def reason(counted: Work, prediction: Prediction, features: Features) -> str:
-    """What is stored, and which part of the time is the largest."""
-    per_nonzero = counted.stored_bytes / features["nnz"]
-    return f"Stores {per_nonzero:.3g} bytes a nonzero, {_padding(counted)}; {_limit(prediction, features)}."
+def reason(amount: Work, prediction: Prediction, features: Features) -> str:
+    """Return a sentence on the bytes per nonzero and the largest part of the predicted time."""
+    per_nonzero = amount.stored_bytes / features["nnz"]
+    return f"Stores {per_nonzero:.3g} bytes per nonzero, {_padding(amount)}; {_limit(prediction, features)}."
 
 
-def _padding(counted: Work) -> str:
-    if counted.padding <= PADDING_MIN:
-        return "nothing padded" if counted.padding <= 0.0 else "hardly any padding"
-    return f"{100 * counted.padding:.0f} % of its slots padding"
+def _padding(amount: Work) -> str:
+    if amount.padding <= PADDING_MIN:
+        return "no padding" if amount.padding <= 0.0 else "little padding"
+    return f"{100 * amount.padding:.0f} % padding"
 
 
 def _limit(prediction: Prediction, features: Features) -> str:
@@ -30,9 +30,9 @@ def _limit(prediction: Prediction, features: Features) -> str:
     }
     longest = units.count(features["max"])
     return {
-        "launch": "there is so little to do that its launch is the largest part of the time",
-        "stream": "streaming that from memory is the largest part of the time",
-        "gather": "fetching scattered elements of x is the largest part of the time, as in every format",
-        "lanes": "its instructions for rows and slots are the largest part of the time",
-        "longest": f"few threads walk the longest row, {longest} entries, while all others are done",
+        "launch": "the launch takes most of the time, because the matrix is small",
+        "stream": "streaming the matrix from memory takes most of the time",
+        "gather": "fetching scattered elements of x takes most of the time, as in every format",
+        "lanes": "instructions for rows and slots take most of the time",
+        "longest": f"few threads process the longest row ({longest} nonzeros), while the others are idle",
     }[max(parts, key=lambda name: parts[name])]

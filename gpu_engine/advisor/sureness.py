@@ -1,4 +1,4 @@
-"""Which matrices are like those that the costs of the model were fitted to: limits of their features."""
+"""Limits of features within which the confidence of the performance model is high."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from gpu_engine.advisor.work import Features
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The least and greatest value of a quantity that the advice relies on."""
+    """Bounds of a quantity within which predictions are reliable."""
 
     quantity: Callable[[Features], float]
     least: float
     greatest: float
 
     def hold(self, features: Features) -> bool:
-        """Return whether the quantity lies within them."""
+        """Return whether the quantity lies within the bounds."""
         return self.least <= self.quantity(features) <= self.greatest
 
 
@@ -28,15 +28,15 @@ LIMITS: Mapping[str, Limits] = {
     "spread of the row lengths": Limits(lambda f: f["sigma"] / f["ave"], 0.0, 10.0),
     "columns per row": Limits(lambda f: f["n_cols"] / f["n_rows"], 0.5, 2.0),
 }
-"""By name: what the matrices have in common that the costs were fitted to, one of full rows left out.
+"""Name of a quantity → its range over the matrices of the calibration, except one with full rows.
 
-Programs, circuits with rails, arrows and rectangular matrices lie outside: no cost was fitted to a class like theirs.
+Linear programs, circuits with rails, arrow matrices, and rectangular matrices lie outside.
 """
 
 UNSTEADY = ("jad/thread", "bijad/warp", "pellr/thread", "pellr/warp", "pellr-sliced/warp")
-"""Kernels with all rows sorted by length: what that costs x and y hangs on an order that no feature knows.
+"""Kernels that sort all rows by length; no feature describes the effect of this order on accesses to x and y.
 
-On an H100 one of them was the first choice where it took 1.54 times as long as the fastest.
+On an H100 one of them was predicted fastest but had a slowdown of 1.54×.
 """
 
 

@@ -1,4 +1,4 @@
-"""Batches of small matrices, multiplied together; KERNELS: the one list of ways to do it.
+"""Batched SpMV: many small matrices in one launch. KERNELS is the list of its kernels.
 
 Source: batched SpMV paper.
 """
@@ -21,10 +21,10 @@ KERNELS: tuple[BatchKernel, ...] = (
 
 
 def kernels_on(backend: str, names: Sequence[str] = ()) -> tuple[BatchKernel, ...]:
-    """The kernels of a backend with these names, all for none; raises ParameterError naming the known ones."""
+    """Return the kernels of a backend with these names, or all; raise ParameterError for an unknown name."""
     known = tuple(kernel for kernel in KERNELS if kernel.product(backend) is not None)
     for name in names:
         if all(name != kernel.name for kernel in known):
             listed = ", ".join(kernel.name for kernel in known)
-            raise ParameterError(f"There is no batched kernel {quote(name)} on {backend}; known kernels: {listed}.")
+            raise ParameterError(f"Unknown batched kernel {quote(name)} on {backend}. Known kernels: {listed}.")
     return tuple(kernel for kernel in known if not names or kernel.name in names)

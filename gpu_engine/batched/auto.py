@@ -1,8 +1,8 @@
-"""Auto: the resources of a block by what its problems need, where the paper gives every problem the same (§3.2).
+"""Auto: chooses the resources of each thread block by the matrices of the batch; in the paper (§3.2) all are equal.
 
-The layout is always the sliced one: with 16-bit columns and 4 bytes a row it moves fewer bytes than the others on all
-problems of up to 65,536 columns but tiny batches. What depends on the problems is how much one block takes, how many
-threads it has, and which blocks start first. The constants are the best of those tried on an H200.
+The layout is always the sliced one: with 16-bit columns and 4 bytes per row it moves fewer bytes than the others for
+all matrices of up to 65,536 columns, except in tiny batches. The matrices determine the work and the threads of a
+block, and which blocks start first. The constants were the fastest of several on an H200.
 """
 
 from dataclasses import dataclass
@@ -21,30 +21,30 @@ from gpu_engine.formats.base import array_module
 from gpu_engine.host.jit import numba
 
 BLOCKS_EACH = 4
-"""Blocks that a multiprocessor should get at least: a smaller batch has its problems cut until there are as many."""
+"""Least blocks per multiprocessor; in a smaller batch matrices are cut until there are as many."""
 
 FEWEST, MOST = 2**11, 5 * 2**14
-"""Work of a group: below, a block waits for memory longer than it multiplies; above, y does not fit beside x."""
+"""Least and most work of a group: with less a block mostly waits for memory; with more y does not fit beside x."""
 
 HEAVY = 2**15
-"""Work of a problem from which a block has 256 threads: fewer leave it waiting, more wait for each other."""
+"""Work of a matrix from which a block has 256 threads, which balances memory latency and synchronization."""
 
 UNLIKE = 1.25
-"""Largest over mean work of the problems from which blocks have 256 threads: the largest would end long after all."""
+"""Ratio of largest to mean work from which blocks have 256 threads, because the largest would finish last."""
 
 MOST_OF_FEW = 3 * 2**14
 """Most work of a block of 128 threads."""
 
 NARROW = 2048
-"""Columns up to which shared memory holds the windows of as many blocks as the registers allow."""
+"""Columns up to which shared memory does not limit the number of resident blocks."""
 
 SAVING = 0.75
-"""Share of the bytes of columns and values up to which storing them once is worth its tasks and larger groups."""
+"""Largest share of the bytes of columns and values, after deduplication, for which deduplication pays."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProblemClass:
-    """A class of problems that are served alike, and why."""
+    """A class of matrices with equal block resources, and the reason for them."""
 
     name: str
     config: LaunchConfig
@@ -53,7 +53,7 @@ class ProblemClass:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What is chosen by: rows, columns and entries of each problem, int64 [problems] on the host."""
+    """Features that determine the resources: rows, columns and nonzeros per matrix, int64 [items] on the host."""
 
     rows: Any
     columns: Any
@@ -61,36 +61,36 @@ class Features:
 
     @property
     def work(self) -> Any:
-        """What each problem is to a block: its entries, and ROW_WORK a row; int64 [problems]."""
+        """Work per matrix: its nonzeros plus ROW_WORK per row; int64 [items]."""
         return self.entries + ROW_WORK * self.rows
 
     @staticmethod
     def of(batch: Batch) -> "Features":
-        """The sizes of the problems of a batch."""
+        """Return the features of a batch."""
         return Features(*(np.diff(on_host(starts)) for starts in (batch.rows, batch.cols, batch.entries)))
 
 
 def classify(features: Features, multiprocessors: int) -> tuple[tuple[ProblemClass, ...], Any]:
-    """(the classes of a batch, the class of each problem: int64 [problems]); a launch each."""
+    """Return (classes of a batch, class of each matrix: int64 [items]); each class is one launch."""
     each = features.work
     total, largest = int(each.sum()), int(each.max(initial=0))
     share = min(max(total // (BLOCKS_EACH * multiprocessors), FEWEST), MOST)
-    # Of the problem that an entry is in, in the mean.
+    # Mean over the nonzeros of the work of their matrix.
     mean = int((each * each).sum()) / max(total, 1)
-    # Few threads serve light problems; of unlike ones the largest ends last; a part of a cut one has many rows.
+    # Light matrices need few threads; the largest of unequal ones finishes last; a part of a cut one has many rows.
     few = mean <= min(HEAVY, share) and largest <= UNLIKE * mean
     threads = 128 if few else 256
-    kind = "light, alike and whole" if few else "heavy, unlike or cut"
-    filled = "the batch is large" if share == MOST else f"each of {multiprocessors} processors has {BLOCKS_EACH}"
+    kind = "small, similar and uncut" if few else "large, unequal or cut"
+    filled = "the batch is large" if share == MOST else f"{BLOCKS_EACH} blocks per multiprocessor ({multiprocessors})"
     share = min(share, MOST_OF_FEW) if few else share
-    work = f"At most {share} in work a group, so that {filled}. {threads} threads a block, for problems are {kind}"
+    work = f"At most {share} work units per group: {filled}. {threads} threads per block: matrices are {kind}"
     classes = (
         ProblemClass("narrow", LaunchConfig(work=share, threads=threads), f"At most {NARROW} columns. {work}."),
         ProblemClass(
             "wide",
             LaunchConfig(work=MOST, threads=512),
-            f"At most {SHARED_ELEMENTS} columns: few windows of x fit a processor, so each serves many rows and 512 "
-            "threads.",
+            f"At most {SHARED_ELEMENTS} columns: few windows of x fit a multiprocessor, so each serves many rows and "
+            "512 threads.",
         ),
         ProblemClass(
             "far",
@@ -102,10 +102,10 @@ def classify(features: Features, multiprocessors: int) -> tuple[tuple[ProblemCla
 
 
 def launch_configs_of(batch: Batch) -> LaunchConfigs:
-    """How the problems of a batch are cut into groups, for the device where it lies."""
+    """Return how the matrices of a batch are divided into groups, for the device of the batch."""
     features, multiprocessors = Features.of(batch), _multiprocessors(array_module(batch.rows))
     classes, kinds = classify(features, multiprocessors)
-    # A large batch reads memory best in order; of a small one the last block decides.
+    # A large batch reads memory fastest in order; in a small one the last block determines the time.
     small = features.work.sum() < MOST * BLOCKS_EACH * multiprocessors
     configs, reasons = zip(
         *((problem_class.config, f"{problem_class.name}: {problem_class.reason}") for problem_class in classes),
@@ -115,35 +115,35 @@ def launch_configs_of(batch: Batch) -> LaunchConfigs:
 
 
 def _multiprocessors(xp: Any) -> int:
-    """Multiprocessors of the GPU, or threads of the CPU, that share the groups."""
+    """Return the multiprocessors of the GPU, or the threads of the CPU, that share the groups."""
     if xp is np:
         return int(numba.get_num_threads())
     return int(xp.cuda.Device().attributes["MultiProcessorCount"])
 
 
 def remark(layout: SlicedLayout) -> str:
-    """Why the blocks are as they are: of each class that has any."""
+    """Return the reasons for the block resources, of each class that occurs."""
     used = [
         reason
         for reason, (begin, end) in zip(layout.configs.reasons, pairwise(layout.slices.kinds), strict=True)
         if begin < end
     ]
-    return " ".join((*used, "The largest start first.")) if layout.configs.largest_first else " ".join(used)
+    return " ".join((*used, "Largest groups start first.")) if layout.configs.largest_first else " ".join(used)
 
 
 def flexible(batch: Batch) -> SlicedLayout:
-    """Slices in groups that fit the problems."""
+    """Return the sliced layout with groups chosen for the matrices."""
     return SlicedLayout.from_batch(batch, launch_configs_of(batch))
 
 
 def once(batch: Batch) -> SlicedLayout | SharedLayout:
-    """What problems share stored once, if that saves enough; slices in fitting groups else."""
+    """Return the deduplicated layout if it saves enough, else the sliced layout."""
     structure = SharedStructure.of(batch)
     return SharedLayout.from_structure(batch, structure) if structure.share <= SAVING else flexible(batch)
 
 
 def _bytes_once(batch: Batch) -> int:
-    """Bytes of the layout that `once` makes."""
+    """Return the bytes of the layout that `once` creates."""
     structure = SharedStructure.of(batch)
     return structure.nbytes if structure.share <= SAVING else sliced.bytes_needed(batch, launch_configs_of(batch))
 
@@ -172,7 +172,7 @@ def _cuda_once(layout: SlicedLayout | SharedLayout, x: Any, y: Any, adds: bool) 
 
 FLEXIBLE = BatchKernel(
     name="auto/flexible",
-    summary="As sliced/lanes, with the size of groups and the threads of a block by the problems and the batch.",
+    summary="sliced/lanes with group size and threads per block chosen by the matrices and the batch.",
     store=flexible,
     bytes_needed=lambda batch: sliced.bytes_needed(batch, launch_configs_of(batch)),
     cpu=sliced.cpu,
@@ -183,7 +183,7 @@ FLEXIBLE = BatchKernel(
 )
 ONCE = BatchKernel(
     name="auto/shared",
-    summary="As sliced/shared where problems share enough to gain by it, else as auto/flexible.",
+    summary="sliced/shared if deduplication saves enough, else auto/flexible.",
     store=once,
     bytes_needed=_bytes_once,
     cpu=_cpu_once,

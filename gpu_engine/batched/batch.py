@@ -1,4 +1,4 @@
-"""Batch: many small matrices, each with its own size, pattern and values, one after the other in memory."""
+"""Batch: many small matrices of different sizes, patterns and values, one after the other in memory."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,15 +11,15 @@ from gpu_engine.formats.base import array_module
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A ragged batch in CSR; problem p multiplies its own part of one x into its own part of one y.
+    """A ragged batch in CSR; item p multiplies its part of a common x into its part of a common y.
 
     All arrays lie on the host (NumPy) or on one GPU (CuPy).
 
-    rows     int64 [problems + 1], where the rows of each problem begin, and its part of y
-    cols     int64 [problems + 1], where its columns begin, and its part of x
-    entries  int64 [problems + 1], where its entries begin
-    indptr   int32 [rows + problems], row pointers of each problem, from 0; those of problem p begin at rows[p] + p
-    indices  int32 [nnz], columns counted within the problem, ascending within a row
+    rows     int64 [items + 1], first row of each item, and of its part of y
+    cols     int64 [items + 1], first column of each item, and of its part of x
+    entries  int64 [items + 1], first nonzero of each item
+    indptr   int32 [rows + items], row pointers of each item, from 0; those of item p begin at rows[p] + p
+    indices  int32 [nnz], columns within the item, ascending within a row
     values   float64 [nnz]
     """
 
@@ -32,41 +32,41 @@ class Batch:
 
     @property
     def count(self) -> int:
-        """Number of problems."""
+        """Number of matrices in the batch."""
         return int(self.rows.size) - 1
 
     @property
     def nnz(self) -> int:
-        """Stored entries of all problems."""
+        """Nonzeros of all matrices."""
         return int(self.indices.size)
 
     @property
     def n_rows(self) -> int:
-        """Elements of y."""
+        """Number of elements of y."""
         return int(self.indptr.size) - self.count
 
     @property
     def n_cols(self) -> int:
-        """Elements of x."""
+        """Number of elements of x."""
         return int(self.cols[-1])
 
     @property
     def stored_bytes(self) -> int:
-        """Sum of all arrays."""
+        """Bytes of all arrays."""
         arrays = self.rows, self.cols, self.entries, self.indptr, self.indices, self.values
         return sum(int(array.nbytes) for array in arrays)
 
     def compulsory_bytes(self, adds: bool) -> int:
-        """Bytes that any product of the batch must move: CSR once, x once, y written and, where it `adds`, read."""
+        """Return the bytes that an SpMV must move: CSR, x and y once, and y twice if it `adds`."""
         return 12 * self.nnz + 4 * int(self.indptr.size) + 8 * self.n_cols + (16 if adds else 8) * self.n_rows
 
     def on(self, xp: Any) -> "Batch":
-        """The batch on the device of the module `xp`, NumPy or CuPy; no copy where it is there already."""
+        """Return the batch on the device of the module `xp`, NumPy or CuPy; copied only if necessary."""
         arrays = self.rows, self.cols, self.entries, self.indptr, self.indices, self.values
         return Batch(*(xp.asarray(array) for array in arrays))
 
     def problem(self, p: int) -> CsrMatrix:
-        """Matrix number p; its arrays are views of the batch's."""
+        """Return matrix p; its arrays are views of the batch."""
         (row, row_end), (col, col_end), (entry, entry_end) = (
             (int(starts[p]), int(starts[p + 1])) for starts in (self.rows, self.cols, self.entries)
         )
@@ -75,17 +75,17 @@ class Batch:
         return CsrMatrix(row_end - row, col_end - col, *arrays)
 
     def row_pointers(self) -> Any:
-        """Where every row begins among the entries of all problems: [n_rows + 1], int64 from 2³¹ nonzeros on."""
+        """Return the first nonzero of every row in the batch: [n_rows + 1], int64 from 2³¹ nonzeros on."""
         return row_starts(self).astype(np.int32 if self.nnz <= INDEX_LIMIT else np.int64)
 
     def block_diagonal(self) -> CsrMatrix:
-        """All problems as one matrix, on the same device; shares the values."""
+        """Return the batch as one block-diagonal matrix on the same device; it shares the values."""
         shifts = repeat(self.cols[:-1].astype(np.int32), array_module(self.indices).diff(self.entries))
         return CsrMatrix(self.n_rows, self.n_cols, self.row_pointers(), self.indices + shifts, self.values)
 
 
 def repeat(values: Any, counts: Any) -> Any:
-    """Each value so many times, on the device of the arrays: CuPy repeats by counts of the host alone.
+    """Return each value repeated `counts` times, on the device of the arrays; CuPy itself needs counts on the host.
 
     values  [parts]
     counts  int64 [parts], zero allowed
@@ -99,13 +99,13 @@ def repeat(values: Any, counts: Any) -> Any:
 
 
 def problem_of_rows(rows: Any) -> Any:
-    """Problem of each row: int64 [n_rows]; rows int64 [problems + 1] is where those of each problem begin."""
+    """Return the item of each row: int64 [n_rows]; rows int64 [items + 1] is the first row of each item."""
     xp = array_module(rows)
     return repeat(xp.arange(rows.size - 1), xp.diff(rows))
 
 
 def row_starts(batch: Batch) -> Any:
-    """Where each row begins among the entries of the whole batch, and where the last one ends: int64 [n_rows + 1]."""
+    """Return the first nonzero of each row in the batch, and the end of the last row: int64 [n_rows + 1]."""
     xp = array_module(batch.indptr)
     problem = problem_of_rows(batch.rows)
     starts = xp.full(batch.n_rows + 1, batch.nnz, dtype=np.int64)
@@ -114,9 +114,9 @@ def row_starts(batch: Batch) -> Any:
 
 
 def problem_pointers(starts: Any, rows: Any) -> tuple[Any, Any]:
-    """(entries, indptr) of the batch whose rows begin there: the inverse of `row_starts`."""
+    """Return (entries, indptr) of the batch with these row starts: the inverse of `row_starts`."""
     xp = array_module(starts)
-    batch_size = xp.arange(rows.size)
-    problem = problem_of_rows(rows + batch_size)
+    indices = xp.arange(rows.size)
+    problem = problem_of_rows(rows + indices)
     entries = starts[rows]
     return entries, (starts[xp.arange(problem.size) - problem] - entries[problem]).astype(np.int32)

@@ -1,4 +1,4 @@
-"""coo/segmented: equal nonzeros a warp in every problem, whatever its rows look like.
+"""coo/segmented: equal nonzeros per warp in every matrix, independent of its row lengths.
 
 Source: batched SpMV paper, §3.3 (partial sums, segmented scan over the warp, atomics at row ends).
 """
@@ -20,13 +20,13 @@ SOURCE = CudaSource(__package__, "coo.cu", instantiations("batched_segmented"))
 
 @dataclass(frozen=True, slots=True)
 class CooBatch:
-    """Entries in row order, problem after problem.
+    """Batch in COO: nonzeros in row order, item after item.
 
-    row_begins   int64 [problems + 1], where the rows of each problem begin
-    col_begins   int64 [problems + 1], where its columns begin
-    entries      int64 [problems + 1], where its entries begin
-    row_indices  int32 [nnz], counted within the problem, as columns are
-    indices      int32 [nnz], columns
+    row_begins   int64 [items + 1], first row of each item
+    col_begins   int64 [items + 1], first column of each item
+    entries      int64 [items + 1], first nonzero of each item
+    row_indices  int32 [nnz], rows within the item
+    indices      int32 [nnz], columns within the item
     values       float64 [nnz]
     """
 
@@ -40,7 +40,7 @@ class CooBatch:
 
     @staticmethod
     def store(batch: Batch) -> "CooBatch":
-        """Writes the row of each entry; all other arrays are shared with the batch."""
+        """Return the layout of a batch; it adds row indices and shares all other arrays with the batch."""
         xp = array_module(batch.indices)
         row_indices = xp.empty(batch.nnz, dtype=np.int32)
         problem = problem_of_rows(batch.rows)
@@ -50,7 +50,7 @@ class CooBatch:
         return CooBatch(batch.rows, batch.cols, batch.entries, row_indices, batch.indices, batch.values, grid)
 
     def to_batch(self) -> Batch:
-        """Counts the entries of each row."""
+        """Return the batch of the layout."""
         xp = array_module(self.row_indices)
         lengths = xp.zeros(int(self.row_begins[-1]), dtype=np.int32)
         for block in blocks(self.row_indices.size):
@@ -62,12 +62,12 @@ class CooBatch:
 
     @property
     def arrays(self) -> tuple[Any, Any, Any, Any, Any, Any]:
-        """All arrays, in the order of the kernels' arguments."""
+        """All arrays, in the order of the kernel arguments."""
         return self.row_begins, self.col_begins, self.entries, self.row_indices, self.indices, self.values
 
     @property
     def stored_bytes(self) -> int:
-        """16 bytes a nonzero, 24 a problem."""
+        """Bytes of all arrays: 16 per nonzero and 24 per matrix."""
         return sum(int(array.nbytes) for array in self.arrays)
 
 
@@ -87,7 +87,7 @@ def _entries(
     y: Any,
     adds: bool,
 ) -> None:
-    """A problem a thread, entry by entry; a sum goes to y where the next entry lies in another row."""
+    """Multiply one matrix per thread; a sum is added to y when the next nonzero is in another row."""
     for problem in numba.prange(entries.size - 1):
         mine = x[col_begins[problem] : col_begins[problem + 1]]
         part = y[row_begins[problem] : row_begins[problem + 1]]
@@ -110,7 +110,7 @@ def _cpu(layout: CooBatch, x: Any, y: Any, adds: bool) -> None:
 KERNELS = (
     BatchKernel(
         name="coo/segmented",
-        summary="Equal nonzeros a warp; segmented scan over the warp, atomics where a row ends; on a CPU by entries.",
+        summary="Equal nonzeros per warp, segmented scan, atomics at row ends; on a CPU nonzero by nonzero.",
         store=CooBatch.store,
         bytes_needed=lambda batch: 16 * batch.nnz + 24 * (batch.count + 1),
         cpu=_cpu,

@@ -1,4 +1,4 @@
-"""csr/scalar, csr/vector, csr/smart: the batch as it is, a problem's rows shared out among the threads of its block.
+"""csr/scalar, csr/vector, csr/smart: the batch unchanged, with the rows of a matrix distributed over its thread block.
 
 Source: batched SpMV paper, §3.4.
 """
@@ -13,18 +13,18 @@ from gpu_engine.batched.blocks import Blocks, instantiations
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import array_module
 from gpu_engine.host.jit import numba
-from gpu_engine.matrices.warps import WARP
+from gpu_engine.matrices.pellr_counts import WARP
 
 LANES = (1, 2, 4, 8, 16, 32)
-"""That may share a row."""
+"""Possible numbers of lanes per row."""
 
 
 @dataclass(frozen=True, slots=True)
 class CsrBatch:
-    """The batch itself, not copied.
+    """The batch itself, without a copy.
 
-    blocks  of each kernel, by its variant
-    lanes   of a row by csr/smart, where all problems ask for as many; 0 where they differ
+    blocks  launch configuration per kernel variant
+    lanes   lanes per row of csr/smart if equal for all matrices, else 0
     """
 
     batch: Batch
@@ -33,7 +33,7 @@ class CsrBatch:
 
     @staticmethod
     def store(batch: Batch) -> "CsrBatch":
-        """Wraps the batch; only sizes are read."""
+        """Return the layout that wraps a batch; it reads only sizes."""
         n_rows = array_module(batch.rows).diff(batch.rows)
         lanes = _lanes(batch)
         threads = {"scalar": n_rows, "vector": WARP * n_rows, "smart": lanes * n_rows}
@@ -41,7 +41,7 @@ class CsrBatch:
         return CsrBatch(batch, blocks, int(lanes[0]) if lanes.size and bool((lanes == lanes[0]).all()) else 0)
 
     def to_batch(self) -> Batch:
-        """The wrapped batch."""
+        """Return the wrapped batch."""
         return self.batch
 
     @property
@@ -51,13 +51,13 @@ class CsrBatch:
 
     @property
     def arrays(self) -> tuple[Any, Any, Any, Any, Any, Any]:
-        """All arrays of the batch, in the order of the kernels' arguments."""
+        """All arrays of the batch, in the order of the kernel arguments."""
         batch = self.batch
         return batch.rows, batch.cols, batch.entries, batch.indptr, batch.indices, batch.values
 
 
 def _lanes(batch: Batch) -> Any:
-    """Lanes a row of csr/smart: the power of two from the mean row of each problem up, at most 32; int64 [problems]."""
+    """Return the lanes per row of csr/smart: mean row length, rounded up to a power of two ≤ 32; int64 [items]."""
     xp = array_module(batch.rows)
     n_rows, nnz = xp.diff(batch.rows), xp.diff(batch.entries)
     lanes = xp.ones_like(n_rows)
@@ -85,7 +85,7 @@ def _vector(layout: CsrBatch, x: Any, y: Any, adds: bool) -> None:
 
 
 def _smart(layout: CsrBatch, x: Any, y: Any, adds: bool) -> None:
-    # Where all problems agree the number is a constant of the kernel, which then asks for nothing.
+    # If all matrices have equal lanes, the number is a compile-time constant of the kernel.
     kernel, constants = ("batched_lanes", (layout.lanes,)) if layout.lanes else ("batched_smart", ())
     layout.blocks["smart"].launch(SOURCE, kernel, adds, (*layout.arrays, x, y), *constants)
 
@@ -141,7 +141,7 @@ def _eight_sums(indices: Any, values: Any, x: Any, begin: int, end: int) -> floa
 def _problems(
     rows: Any, cols: Any, entries: Any, indptr: Any, indices: Any, values: Any, x: Any, y: Any, adds: bool, sums: int
 ) -> None:
-    """A problem a thread, so many partial sums a row; 0: one, two or four, by the mean row of the problem."""
+    """Multiply one matrix per thread with `sums` partial sums per row; 0: one, two or four by the mean row length."""
     for problem in numba.prange(rows.size - 1):
         first, nnz = entries[problem], entries[problem + 1] - entries[problem]
         mine = x[cols[problem] : cols[problem + 1]]
@@ -182,11 +182,11 @@ def _kernel(variant: str, summary: str, sums: int, cuda: BatchProduct) -> BatchK
 
 
 KERNELS = (
-    _kernel("scalar", "One thread a row; on a CPU each row in sequence.", 1, _scalar),
-    _kernel("vector", "A warp (32 lanes) a row; on a CPU eight partial sums a row.", 8, _vector),
+    _kernel("scalar", "One thread per row; on a CPU each row in sequence.", 1, _scalar),
+    _kernel("vector", "One warp (32 lanes) per row; on a CPU eight partial sums per row.", 8, _vector),
     _kernel(
         "smart",
-        "1, 2, 4, … or 32 lanes a row by the mean row of each problem; on a CPU one, two or four sums.",
+        "1, 2, 4, … or 32 lanes per row by the mean row length of each matrix; on a CPU one, two or four sums.",
         0,
         _smart,
     ),

@@ -1,4 +1,4 @@
-"""csri/warp: the batch and the row where each warp's share of a problem begins, so that all get the same nonzeros.
+"""csri/warp: load-balanced CSR; every warp of a matrix gets equal nonzeros, and the layout stores its first row.
 
 Source: batched SpMV paper, §3.5; Flegar and Quintana-Ortí, Euro-Par 2017.
 """
@@ -14,25 +14,25 @@ from gpu_engine.batched.blocks import Blocks, instantiations, staged_columns
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import array_module
 from gpu_engine.host.jit import numba
-from gpu_engine.matrices.warps import WARP
+from gpu_engine.matrices.pellr_counts import WARP
 
 SOURCE = CudaSource(__package__, "csri.cu", instantiations("batched_warp"))
 
 RESIDENT_WARPS, RESIDENT_BLOCKS = 64, 32
-"""Most warps and most blocks that a multiprocessor holds at a time."""
+"""Most resident warps and blocks per multiprocessor."""
 
 RESERVED_BYTES = 1024
-"""Shared memory that a GPU takes of every block for itself."""
+"""Bytes of shared memory per block that the GPU reserves for itself."""
 
 HOST_MULTIPROCESSORS, HOST_SHARED_BYTES = 132, 228 * 1024
-"""What shares are cut for where the batch lies on the host: an H200, for a CPU has no such numbers."""
+"""Multiprocessors and bytes of shared memory assumed for a batch on the host: those of an H200."""
 
 
 @dataclass(frozen=True, slots=True)
 class CsriBatch:
-    """The batch, each problem cut into W parts; part k of one with n entries has [k·n/W, (k + 1)·n/W) of them.
+    """The batch with each matrix cut into W parts; part k of a matrix with n nonzeros has [k·n/W, (k + 1)·n/W).
 
-    first_rows  int32 [problems, W], the row of each part's first entry, within the problem
+    first_rows  int32 [items, W], row of the first nonzero of each part, within the item
     """
 
     batch: Batch
@@ -41,7 +41,7 @@ class CsriBatch:
 
     @staticmethod
     def store(batch: Batch) -> "CsriBatch":
-        """Finds the first row of each part by bisection, all parts together; the arrays of the batch are shared."""
+        """Return the layout of a batch, whose arrays it shares; first rows are found by bisection."""
         xp = array_module(batch.indptr)
         warps = _warps(batch)
         n_rows, nnz = xp.diff(batch.rows)[:, None], xp.diff(batch.entries)[:, None]
@@ -56,26 +56,26 @@ class CsriBatch:
         return CsriBatch(batch, low.astype(np.int32), Blocks.of(batch, threads))
 
     def to_batch(self) -> Batch:
-        """The batch that was cut."""
+        """Return the batch of the layout."""
         return self.batch
 
     @property
     def arrays(self) -> tuple[Any, Any, Any, Any, Any, Any, Any]:
-        """All arrays, in the order of the kernels' arguments."""
+        """All arrays, in the order of the kernel arguments."""
         batch = self.batch
         return batch.rows, batch.cols, batch.entries, self.first_rows, batch.indptr, batch.indices, batch.values
 
     @property
     def stored_bytes(self) -> int:
-        """Those of the batch, and 4 bytes a part."""
+        """Bytes of the batch, and 4 bytes per part."""
         return sum(int(array.nbytes) for array in self.arrays)
 
 
 def warps_for(batch_size: int, columns: int, multiprocessors: int, shared_bytes: int) -> int:
-    """Warps of a problem: its share of all that a GPU holds, and so many that shared memory cannot leave them too few.
+    """Return the warps per matrix: its share of the resident warps of a GPU, more if shared memory limits the blocks.
 
-    columns       of x for which every block has shared memory
-    shared_bytes  of a multiprocessor
+    columns       elements of x in the shared memory of every block
+    shared_bytes  bytes of shared memory per multiprocessor
     """
     blocks = min(RESIDENT_BLOCKS, shared_bytes // (8 * columns + RESERVED_BYTES))
     least, share = -(-RESIDENT_WARPS // blocks), RESIDENT_WARPS * multiprocessors // max(batch_size, 1)
@@ -83,7 +83,7 @@ def warps_for(batch_size: int, columns: int, multiprocessors: int, shared_bytes:
 
 
 def _warps(batch: Batch) -> int:
-    """Warps of each problem of the batch on its device."""
+    """Return the warps per matrix of the batch on its device."""
     xp = array_module(batch.cols)
     columns = staged_columns(batch)
     if xp is np:
@@ -111,7 +111,7 @@ def _parts(
     y: Any,
     adds: bool,
 ) -> None:
-    """A problem a thread, part by part; a row that is cut by parts is added to by each."""
+    """Multiply one matrix per thread, part by part; the parts of a cut row each add to y."""
     parts = first_rows.shape[1]
     for problem in numba.prange(rows.size - 1):
         mine, part_of_y = x[cols[problem] : cols[problem + 1]], y[rows[problem] : rows[problem + 1]]
@@ -139,7 +139,7 @@ def _cpu(layout: CsriBatch, x: Any, y: Any, adds: bool) -> None:
 KERNELS = (
     BatchKernel(
         name="csri/warp",
-        summary="Equal nonzeros a warp, atomics where a row ends; on a CPU equal nonzeros a part.",
+        summary="Equal nonzeros per warp, atomics at row ends; on a CPU equal nonzeros per part.",
         store=CsriBatch.store,
         bytes_needed=lambda batch: batch.stored_bytes + 4 * batch.count * _warps(batch),
         cpu=_cpu,

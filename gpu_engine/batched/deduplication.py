@@ -1,6 +1,6 @@
-"""Deduplication: what problems of a batch have in common: the five special cases of the batched SpMV paper, §3.1.
+"""Deduplication: finds equal row lengths, patterns and values in a batch, as in the batched SpMV paper, §3.1.
 
-Exact: hashes and approximate invariants only propose pairs of problems; what is shared was compared entry by entry.
+Exact: hashes and approximate invariants only propose pairs of items, which are then compared nonzero by nonzero.
 """
 
 from collections.abc import Callable
@@ -13,31 +13,31 @@ from gpu_engine.batched.batch import Batch
 from gpu_engine.formats.base import array_module, blocks, pointers
 
 ROUNDS = 16
-"""Comparisons with ever later problems, after which a problem that equals none of those proposed stands for itself."""
+"""Number of proposed items that an item is compared with before it counts as unique."""
 
 NEAR = 1e-9
-"""Invariants that differ by less, in relation, are proposed as equal."""
+"""Relative difference below which two invariants are proposed as equal."""
 
-PLACES = 1024
-"""A sum over a problem is kept in so many parts at most, by the place of a term."""
+PARTIAL_SUMS = 1024
+"""Most partial sums per item, by the index of a term."""
 
 STEPS = (0, 1, -1, 2, -2)
-"""A factor is a quotient of two entries, each rounded, or a double so many steps beside it."""
+"""Candidates for a factor: the rounded quotient of two values, and doubles this many steps away."""
 
 MULTIPLIERS = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-"""Odd constants of splitmix64 (Steele, Lea and Flood, OOPSLA 2014), which mixes bits well."""
+"""Odd constants of splitmix64 (Steele, Lea and Flood, OOPSLA 2014), a mixing function."""
 
 
 @dataclass(frozen=True, slots=True)
 class Duplicates:
-    """For each problem the first one with which it shares something, itself where there is none: int64 [problems].
+    """Index of the first equal item, by kind of equality; the index of the item itself if it is unique: int64 [items].
 
-    sizes      the same rows and columns
-    lengths    the same row lengths
-    patterns   the same size, row lengths and columns of the entries
-    values     the same values, bit for bit, in whatever pattern
-    multiples  the same pattern, and each value exactly `factors` times the other, rounded once
-    factors    float64 [problems]; 1 where a problem is its own first
+    sizes      equal rows and columns
+    lengths    equal row lengths
+    patterns   equal size, row lengths and columns of the nonzeros
+    values     bitwise equal values, in any pattern
+    multiples  equal pattern, and each value is exactly `factors` times the other, rounded once
+    factors    float64 [items]; 1 if an item is its own first
     """
 
     sizes: Any
@@ -49,13 +49,13 @@ class Duplicates:
 
     @staticmethod
     def of(batch: Batch) -> "Duplicates":
-        """What the problems of a batch share, found where it lies."""
+        """Return the duplicates of a batch, computed on its device."""
         xp = array_module(batch.values)
         starts = batch.rows + xp.arange(batch.count + 1)
         pointer, column = _Slices(batch.indptr, starts), _Slices(batch.indices, batch.entries)
         bits = _Slices(batch.values.view(np.int64), batch.entries)
         n_rows, n_cols = xp.diff(batch.rows), xp.diff(batch.cols)
-        sizes = _firsts(_both(n_rows, n_cols), lambda batch_size, _: xp.ones(batch_size.size, dtype=bool))
+        sizes = _firsts(_both(n_rows, n_cols), lambda items, _: xp.ones(items.size, dtype=bool))
         lengths = _firsts(_both(n_rows, pointer.hashes()), pointer.equal)
         patterns = _firsts(_both(_both(sizes, lengths), column.hashes()), column.equal)
         values = _firsts(_both(xp.diff(batch.entries), bits.hashes()), bits.equal)
@@ -63,62 +63,62 @@ class Duplicates:
         return Duplicates(sizes, lengths, patterns, values, multiples, factors)
 
     def summary(self) -> dict[str, int]:
-        """How many different sizes, row lengths, patterns, values, and matrices up to a factor there are."""
+        """Return the numbers of different sizes, row lengths, patterns, values, and matrices up to a factor."""
         xp = array_module(self.sizes)
         kinds = "sizes", "lengths", "patterns", "values", "multiples"
-        batch_size = xp.arange(self.sizes.size)
-        return {kind: int((getattr(self, kind) == batch_size).sum()) for kind in kinds}
+        items = xp.arange(self.sizes.size)
+        return {kind: int((getattr(self, kind) == items).sum()) for kind in kinds}
 
 
 @dataclass(frozen=True, slots=True)
 class _Slices:
-    """An array of integers that has a part for each problem; starts int64 [problems + 1]."""
+    """An array of integers with one part per item; starts int64 [items + 1]."""
 
     array: Any
     starts: Any
 
     def hashes(self) -> Any:
-        """A hash of each part, of its elements and their places: uint64 [problems]."""
+        """Return a hash of each part, over its elements and their indices: uint64 [items]."""
         xp = array_module(self.array)
         sums = xp.zeros(self.starts.size - 1, dtype=np.uint64)
         for block in blocks(self.array.size):
             problem = xp.searchsorted(self.starts, xp.arange(block.start, block.stop), side="right") - 1
             place = xp.arange(block.start, block.stop) - self.starts[problem]
             mixed = _mix(self.array[block].astype(np.uint64) + _mix(place.astype(np.uint64)))
-            # Sums modulo 2⁶⁴ are exact: those of a part are a difference of those of the block.
+            # Sums modulo 2⁶⁴ are exact, so that the sum of a part is a difference of prefix sums of the block.
             reached = _sums(mixed)
             inside = xp.clip(self.starts, block.start, block.stop) - block.start
             sums += xp.diff(reached[inside])
         return sums
 
-    def equal(self, batch_size: Any, firsts: Any) -> Any:
-        """Whether the parts of these problems equal those of the others, which are as long: bool [pairs]."""
-        same = array_module(self.array).ones(batch_size.size, dtype=bool)
-        for pair, mine, other in self.pairs(batch_size, firsts, same):
+    def equal(self, items: Any, firsts: Any) -> Any:
+        """Return whether the parts of two lists of items, of equal lengths, are pairwise equal: bool [pairs]."""
+        same = array_module(self.array).ones(items.size, dtype=bool)
+        for pair, mine, other in self.pairs(items, firsts, same):
             same[pair[self.array[mine] != self.array[other]]] = False
         return same
 
-    def pairs(self, batch_size: Any, firsts: Any, wanted: Any) -> Any:
-        """(pair, element of its problem, element of its first) of all wanted pairs of equal size, block by block."""
+    def pairs(self, items: Any, firsts: Any, selected: Any) -> Any:
+        """Yield (pair, element of the item, element of its first) of the selected pairs, block by block."""
         xp = array_module(self.array)
-        compared = xp.flatnonzero(wanted & (batch_size != firsts))
-        borders = pointers(xp.diff(self.starts)[batch_size[compared]], np.int64)
+        compared = xp.flatnonzero(selected & (items != firsts))
+        borders = pointers(xp.diff(self.starts)[items[compared]], np.int64)
         for block in blocks(int(borders[-1])):
             places = xp.arange(block.start, block.stop)
             number = xp.searchsorted(borders, places, side="right") - 1
             pair, within = compared[number], places - borders[number]
-            yield pair, self.starts[batch_size[pair]] + within, self.starts[firsts[pair]] + within
+            yield pair, self.starts[items[pair]] + within, self.starts[firsts[pair]] + within
 
 
 def _sums(values: Any) -> Any:
-    """Sums of the uint64 values before each, modulo 2⁶⁴, and of all: [values + 1]."""
+    """Return the prefix sums of uint64 values modulo 2⁶⁴: [values + 1]."""
     sums = array_module(values).zeros(values.size + 1, dtype=np.uint64)
     sums[1:] = values.cumsum(dtype=np.uint64)
     return sums
 
 
 def _mix(values: Any) -> Any:
-    """splitmix64 of each uint64."""
+    """Return splitmix64 of each uint64."""
     xp = array_module(values)
     first, second, third = (xp.asarray(multiplier, dtype=np.uint64) for multiplier in MULTIPLIERS)
     shift = [xp.asarray(bits, dtype=np.uint64) for bits in (30, 27, 31)]
@@ -129,38 +129,38 @@ def _mix(values: Any) -> Any:
 
 
 def _classes(keys: Any) -> Any:
-    """The number of each key among the different ones: int64, the same for equal keys."""
+    """Return the index of each key among the distinct keys: int64, equal for equal keys."""
     return array_module(keys).unique(keys, return_inverse=True)[1].astype(np.int64)
 
 
 def _both(keys: Any, others: Any) -> Any:
-    """A class for each pair of keys."""
+    """Return a class for each pair of keys."""
     first, second = _classes(keys), _classes(others)
     return first * (second.size + 1) + second
 
 
 def _firsts(classes: Any, same: Callable[[Any, Any], Any]) -> Any:
-    """The first problem of its class that `same` finds each problem equal to: int64 [problems].
+    """Return the first item of its class that equals each item according to `same`: int64 [items].
 
-    classes  int64 [problems], equal where two problems may be equal
-    same     (problems, others) → bool for each pair
+    classes  int64 [items], equal if two items may be equal
+    same     (items, others) → bool per pair
     """
     xp = array_module(classes)
-    found = xp.arange(classes.size)
-    left = found.copy()
+    firsts = xp.arange(classes.size)
+    left = firsts.copy()
     for _ in range(ROUNDS):
         _, first, member = xp.unique(classes[left], return_index=True, return_inverse=True)
         proposed = left[first[member]]
         equal = same(left, proposed)
-        found[left[equal]] = proposed[equal]
+        firsts[left[equal]] = proposed[equal]
         left = left[~equal]
         if not left.size:
             break
-    return found
+    return firsts
 
 
 def _multiples(batch: Batch, patterns: Any) -> tuple[Any, Any]:
-    """(first problem of which each is a multiple, the factor)."""
+    """Return (first item of which each item is a multiple, the factor)."""
     xp = array_module(batch.values)
     pivots, scaled = _invariants(batch)
     order = xp.argsort(scaled, kind="stable")
@@ -171,20 +171,20 @@ def _multiples(batch: Batch, patterns: Any) -> tuple[Any, Any]:
     factors = xp.ones(batch.count)
     values = _Slices(batch.values, batch.entries)
 
-    def same(batch_size: Any, firsts: Any) -> Any:
-        empty = xp.diff(batch.entries)[batch_size] == 0
-        quotients = xp.where(empty, 1.0, _quotients(batch.values, pivots[batch_size], pivots[firsts]))
-        wanted = pivots[batch_size] - batch.entries[batch_size] == pivots[firsts] - batch.entries[firsts]
-        equal = wanted & (batch_size == firsts)
+    def same(items: Any, firsts: Any) -> Any:
+        empty = xp.diff(batch.entries)[items] == 0
+        quotients = xp.where(empty, 1.0, _quotients(batch.values, pivots[items], pivots[firsts]))
+        selected = pivots[items] - batch.entries[items] == pivots[firsts] - batch.entries[firsts]
+        equal = selected & (items == firsts)
         for step in STEPS:
             factor = _beside(quotients, step)
-            tried = wanted & ~equal
+            tried = selected & ~equal
             exact = tried.copy()
-            for pair, mine, other in values.pairs(batch_size, firsts, tried):
+            for pair, mine, other in values.pairs(items, firsts, tried):
                 with np.errstate(all="ignore"):
                     product = factor[pair] * batch.values[other]
                 exact[pair[product.view(np.int64) != batch.values[mine].view(np.int64)]] = False
-            factors[batch_size[exact]] = factor[exact]
+            factors[items[exact]] = factor[exact]
             equal |= exact
         return equal
 
@@ -192,7 +192,7 @@ def _multiples(batch: Batch, patterns: Any) -> tuple[Any, Any]:
 
 
 def _invariants(batch: Batch) -> tuple[Any, Any]:
-    """(entry of the first nonzero, or where the problem begins; a weighted sum of the values over it) per problem."""
+    """Return per item (index of its pivot, weighted sum of its values divided by the pivot)."""
     xp = array_module(batch.values)
     weights = xp.asarray(np.random.default_rng(0).uniform(0.5, 1.5, 1021))
     pivots, sums = _pivots(batch), xp.zeros(batch.count)
@@ -206,28 +206,28 @@ def _invariants(batch: Batch) -> tuple[Any, Any]:
 
 
 def _pivots(batch: Batch) -> Any:
-    """Entry of the first nonzero of each problem, or where the problem begins: int64 [problems]."""
+    """Return the index of the first value ≠ 0 of each item, or the begin of the item: int64 [items]."""
     xp = array_module(batch.values)
     begins, ends = batch.entries[:-1].astype(np.int64), batch.entries[1:]
-    found = xp.full(batch.count, batch.nnz, dtype=np.int64)
+    pivots = xp.full(batch.count, batch.nnz, dtype=np.int64)
     for block in blocks(batch.nnz):
         nonzero = block.start + xp.flatnonzero(batch.values[block])
         following = xp.append(nonzero, batch.nnz)[xp.searchsorted(nonzero, begins)]
-        found = xp.minimum(found, following)
-    return xp.where(found < ends, found, begins)
+        pivots = xp.minimum(pivots, following)
+    return xp.where(pivots < ends, pivots, begins)
 
 
 def _sums_by(problem: Any, terms: Any, count: int) -> Any:
-    """The sum of the terms of each problem: float64 [count]."""
+    """Return the sum of the terms of each item: float64 [count]."""
     xp = array_module(terms)
-    # A GPU adds the terms of a warp to as many sums at once as there are places: one sum a problem would take turns.
-    places = max(1, min(PLACES, terms.size // count))
+    # Several partial sums per item, because the threads of a GPU would otherwise serialize on one sum.
+    places = max(1, min(PARTIAL_SUMS, terms.size // count))
     spread = problem * places + xp.arange(terms.size) % places
     return xp.bincount(spread, weights=terms, minlength=count * places).reshape(count, places).sum(axis=1)
 
 
 def _numbered(batch: Batch) -> Any:
-    """(entries, problem, place in the problem) of all entries, block by block."""
+    """Yield (indices, item, index in the item) of all nonzeros, block by block."""
     xp = array_module(batch.values)
     for block in blocks(batch.nnz):
         entries = xp.arange(block.start, block.stop)
@@ -236,7 +236,7 @@ def _numbered(batch: Batch) -> Any:
 
 
 def _quotients(values: Any, entries: Any, others: Any) -> Any:
-    """values[entries] / values[others]; 1 where both are 0 or an entry lies past the end."""
+    """Return values[entries] / values[others]; 1 if both are 0 or an index is past the end."""
     xp = array_module(values)
     if not values.size:
         return xp.ones(entries.size)
@@ -246,7 +246,7 @@ def _quotients(values: Any, entries: Any, others: Any) -> Any:
 
 
 def _beside(values: Any, steps: int) -> Any:
-    """The doubles so many steps above (below, where negative) each."""
+    """Return the doubles `steps` steps above each value (below if negative)."""
     xp = array_module(values)
     for _ in range(abs(steps)):
         values = xp.nextafter(values, xp.full(values.size, np.copysign(np.inf, steps)))

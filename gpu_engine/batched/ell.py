@@ -1,6 +1,6 @@
-"""ell/thread: every problem padded to its own longest row, column by column. Best where its rows have one length.
+"""ell/thread: every matrix padded to its longest row, column by column; best for rows of equal length.
 
-Source: batched SpMV paper, §3.6. A padded slot has column −1, so explicit zeros stay entries.
+Source: batched SpMV paper, §3.6. A padding slot has column −1, so that explicit zeros stay nonzeros.
 """
 
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ SOURCE = CudaSource(__package__, "ell.cu", instantiations("batched_thread"))
 
 @dataclass(frozen=True, slots=True)
 class EllBatch:
-    """Slot s of row r of problem p lies at offsets[p] + s · (rows of p) + r.
+    """Batch in ELL: slot s of row r of item p lies at offsets[p] + s · (rows of p) + r.
 
-    rows     int64 [problems + 1], where the rows of each problem begin
-    cols     int64 [problems + 1], where its columns begin
-    offsets  int64 [problems + 1], where its slots begin
-    columns  int32 [slots], counted within the problem, −1 where padded
-    values   float64 [slots], 0 where padded
+    rows     int64 [items + 1], first row of each item
+    cols     int64 [items + 1], first column of each item
+    offsets  int64 [items + 1], first slot of each item
+    columns  int32 [slots], within the item, −1 for padding
+    values   float64 [slots], 0 for padding
     """
 
     nnz: int
@@ -40,7 +40,7 @@ class EllBatch:
 
     @staticmethod
     def store(batch: Batch) -> "EllBatch":
-        """Scatters each entry to its slot."""
+        """Return the layout of a batch: each nonzero is scattered to its slot."""
         xp = array_module(batch.indices)
         n_rows, problem = xp.diff(batch.rows), problem_of_rows(batch.rows)
         offsets = pointers(_slots(batch), np.int64)
@@ -54,7 +54,7 @@ class EllBatch:
         return EllBatch(batch.nnz, batch.rows, batch.cols, offsets, columns, values, Blocks.of(batch, n_rows))
 
     def to_batch(self) -> Batch:
-        """Gathers the slots that are not padded, row by row."""
+        """Return the batch of the layout: slots without padding, row by row."""
         xp = array_module(self.columns)
         n_rows, problem = xp.diff(self.rows), problem_of_rows(self.rows)
         lengths = xp.zeros(problem.size, dtype=np.int32)
@@ -65,26 +65,26 @@ class EllBatch:
             xp.add.at(lengths, row, (self.columns[block] != PADDING).astype(np.int32))
         starts = pointers(lengths, np.int64)
         indices, values = xp.empty(self.nnz, dtype=np.int32), xp.empty(self.nnz)
-        for taken, row, slot in entry_blocks(starts):
+        for block, row, slot in entry_blocks(starts):
             p = problem[row]
             place = self.offsets[p] + slot * n_rows[p] + row - self.rows[p]
-            indices[taken] = self.columns[place]
-            values[taken] = self.values[place]
+            indices[block] = self.columns[place]
+            values[block] = self.values[place]
         return Batch(self.rows, self.cols, *problem_pointers(starts, self.rows), indices, values)
 
     @property
     def arrays(self) -> tuple[Any, Any, Any, Any, Any]:
-        """All arrays, in the order of the kernels' arguments."""
+        """All arrays, in the order of the kernel arguments."""
         return self.rows, self.cols, self.offsets, self.columns, self.values
 
     @property
     def stored_bytes(self) -> int:
-        """12 bytes a slot, padded or not, and 24 a problem."""
+        """Bytes of all arrays: 12 per slot, including padding, and 24 per matrix."""
         return sum(int(array.nbytes) for array in self.arrays)
 
 
 def _slots(batch: Batch) -> Any:
-    """Slots of each problem: its rows, each as long as the longest of them; int64 [problems]."""
+    """Return the slots of each item: its rows times their maximum length; int64 [items]."""
     xp = array_module(batch.rows)
     widths = xp.zeros(batch.count, dtype=np.int32)
     xp.maximum.at(widths, problem_of_rows(batch.rows), xp.diff(row_starts(batch)).astype(np.int32))
@@ -92,7 +92,7 @@ def _slots(batch: Batch) -> Any:
 
 
 def bytes_needed(batch: Batch) -> int:
-    """Bytes of the layout of a batch."""
+    """Return the bytes of the layout of a batch."""
     return 12 * int(_slots(batch).sum()) + 24 * (batch.count + 1)
 
 
@@ -102,7 +102,7 @@ def _cuda(layout: EllBatch, x: Any, y: Any, adds: bool) -> None:
 
 @numba.njit(parallel=True, cache=True)
 def _problems(rows: Any, cols: Any, offsets: Any, columns: Any, values: Any, x: Any, y: Any, adds: bool) -> None:
-    """A problem a thread, slot by slot over all its rows: reads run along the storage."""
+    """Multiply one matrix per thread, slot by slot over all its rows, so that reads are contiguous."""
     for problem in numba.prange(rows.size - 1):
         mine, sums = x[cols[problem] : cols[problem + 1]], y[rows[problem] : rows[problem + 1]]
         if not adds:
@@ -122,13 +122,13 @@ def _cpu(layout: EllBatch, x: Any, y: Any, adds: bool) -> None:
 KERNELS = (
     BatchKernel(
         name="ell/thread",
-        summary="One thread a row, all slots of a problem walked; on a CPU slot by slot over its rows.",
+        summary="One thread per row, over all slots of a matrix; on a CPU slot by slot over its rows.",
         store=EllBatch.store,
         bytes_needed=bytes_needed,
         cpu=_cpu,
         cuda=_cuda,
         source=SOURCE,
-        # Values of padded slots are not loaded.
+        # Values of padding slots are not loaded.
         moved_bytes=lambda layout: layout.stored_bytes - 8 * (int(layout.values.size) - layout.nnz),
     ),
 )

@@ -1,4 +1,4 @@
-"""Groups: which rows of a batch one thread block multiplies, and which part of x it needs for them."""
+"""Groups: the rows of a batch that one thread block multiplies, and the window of x that it needs."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,18 +10,18 @@ from gpu_engine.formats.base import array_module
 from gpu_engine.host.jit import numba
 
 ROW_WORK = 16
-"""What a row costs a block beside its entries, in entries."""
+"""Work of a row in addition to its nonzeros, in nonzeros."""
 
 SHARED_ELEMENTS = 6144
-"""Elements of x and y that a block keeps in shared memory: 48 KiB, what every GPU gives a block unasked."""
+"""Elements of x and y in the shared memory of a block: 48 KiB, the default of every GPU."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchConfig:
-    """How large the groups of some problems may be, and how many threads a block of them has.
+    """Limits of the groups of some matrices, and the threads of a block.
 
-    work     entries, and `row_work` a row: fewer problems share a group, and larger ones are cut between rows
-    columns  x of problems that share a group; negative: none share one
+    work     most nonzeros plus `row_work` per row of a group; larger matrices are cut between rows
+    columns  most elements of x of matrices that share a group; negative: no group is shared
     threads  64, 128, 256 or 512
     """
 
@@ -32,13 +32,13 @@ class LaunchConfig:
 
 @dataclass(frozen=True, slots=True)
 class LaunchConfigs:
-    """The launch configuration of each problem.
+    """Launch configuration of each matrix.
 
-    configs   all that there are, one launch each
-    kinds     int64 [problems] on the host, which of them a problem takes; None: the first
-    largest_first  blocks with much to do start first, so that none is left for the end
-    reasons   why each configuration is as it is; empty where nobody chose
-    row_work  what a row counts beside its entries: no group has more rows than its work over this, and one
+    configs   all configurations, one launch each
+    kinds     int64 [items] on the host, configuration of each matrix; None: the first
+    largest_first  whether blocks with the most work start first, so that none runs alone at the end
+    reasons   reason for each configuration; empty if not chosen automatically
+    row_work  work of a row besides its nonzeros; a group has at most work / row_work + 1 rows
 
     Raises ParameterError for work whose rows of y may not fit into SHARED_ELEMENTS.
     """
@@ -53,7 +53,9 @@ class LaunchConfigs:
         most = self.row_work * (SHARED_ELEMENTS - 1)
         for config in self.configs:
             if not 0 < config.work <= most:
-                raise ParameterError(f"A group of {config.work} in work does not fit a block; take 1 to {most}.")
+                raise ParameterError(
+                    f"The work of a group is {config.work}; it must be 1 to {most} to fit into a block."
+                )
 
 
 ONE_CONFIG = LaunchConfigs()
@@ -61,12 +63,12 @@ ONE_CONFIG = LaunchConfigs()
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Consecutive rows of a batch with their window of x, none empty; int64 [groups] on the device of the batch.
+    """Groups of consecutive rows of a batch, none empty, with their windows of x; int64 [groups] on its device.
 
-    begins, ends  rows
-    windows       first column of the window
-    widths        columns of the window: those of all its problems
-    kinds         its configuration
+    begins, ends  first row, and the row after the last
+    windows       first column of the window of x
+    widths        columns of the window: those of all matrices of the group
+    kinds         configuration
     """
 
     begins: Any
@@ -77,17 +79,17 @@ class Groups:
 
     @staticmethod
     def of(rows: Any, cols: Any, begins: Any, configs: LaunchConfigs) -> "Groups":
-        """Small problems together, large ones in parts of equal work that share a window.
+        """Return the groups: small matrices together, large ones in parts of equal work with one window.
 
-        rows, cols  int64 [problems + 1], of the batch
-        begins      int64 [n_rows + 1], where the entries of each row begin in the batch
+        rows, cols  int64 [items + 1], of the batch
+        begins      int64 [n_rows + 1], first nonzero of each row in the batch
         """
         xp = array_module(begins)
         work, cols = (on_host(starts) for starts in (begins[rows] + configs.row_work * rows, cols))
         kinds = np.zeros(work.size - 1, np.int64) if configs.kinds is None else configs.kinds
         limits = np.array([(config.work, config.columns) for config in configs.configs], np.int64)
         work_begins, first, last = _group_borders(work, cols, kinds, limits)
-        # A group begins with the first row that the work before it does not reach.
+        # A group begins with the first row that the preceding work does not include.
         borders = xp.searchsorted(begins + configs.row_work * xp.arange(begins.size), xp.asarray(work_begins))
         fields = borders[:-1], borders[1:], *(xp.asarray(a) for a in (cols[first], cols[last] - cols[first]))
         nonempty = xp.flatnonzero(xp.diff(borders))
@@ -100,15 +102,15 @@ class Groups:
 
 
 def on_host(array: Any) -> Any:
-    """The array as one of NumPy."""
+    """Return an array as a NumPy array."""
     return array if isinstance(array, np.ndarray) else array.get()
 
 
 @numba.njit(cache=True)
 def _group_borders(work: Any, cols: Any, kinds: Any, limits: Any) -> tuple[Any, Any, Any]:
-    """Groups of problems, in order: (work before each group and after the last, its first problem, the one after).
+    """Return the groups in order: (work before each group and after the last, first item, item after the last).
 
-    work, cols  int64 [problems + 1], ascending: sums over the problems before
+    work, cols  int64 [items + 1], ascending: sums over the preceding items
     limits      int64 [kinds, 2], most work and most columns of a group
     """
     batch_size = work.size - 1
@@ -124,10 +126,10 @@ def _group_borders(work: Any, cols: Any, kinds: Any, limits: Any) -> tuple[Any, 
             if work[p + 1] - work[begin] <= most and cols[p + 1] - cols[begin] <= window:
                 last[count - 1] = p + 1
                 continue
-        own = work[p + 1] - work[p]
-        parts = max(1, -(-own // most))
+        item_work = work[p + 1] - work[p]
+        parts = max(1, -(-item_work // most))
         for part in range(parts):
-            begins[count], first[count], last[count] = work[p] + part * own // parts, p, p + 1
+            begins[count], first[count], last[count] = work[p] + part * item_work // parts, p, p + 1
             count += 1
         is_open = parts == 1
     begins[count] = work[batch_size]

@@ -1,9 +1,9 @@
-"""Shared: sliced, with what problems have in common (deduplication.py) stored once.
+"""Shared: the sliced layout with equal row lengths, patterns and values stored once (deduplication.py).
 
-A super-problem is a problem, or some consecutive small ones of one size as one. Super-problems of equal row lengths
-share slices, those of one pattern columns, those of equal values or multiples of them values, with a factor each. Four
-in a row that are multiples of one matrix are multiplied at once, each entry loaded once: the sparse matrix-matrix
-product of §3.1.
+A super-problem is one matrix, or several consecutive small matrices of equal size. Super-problems with equal row
+lengths share slices, with equal patterns columns, and with equal values or multiples of them values, with one factor
+each. Four consecutive multiples of one matrix are multiplied at once, so that each nonzero is loaded once: the SpMM of
+§3.1.
 Source of the cases: batched SpMV paper, §3.1.
 """
 
@@ -29,26 +29,26 @@ from gpu_engine.batched.super_problems import (
 from gpu_engine.formats.base import array_module, entry_blocks, pointers
 from gpu_engine.host.jit import numba
 from gpu_engine.matrices.features import NARROW_SPAN
-from gpu_engine.matrices.warps import WARP
+from gpu_engine.matrices.pellr_counts import WARP
 
 THREADS = 128
 TASK = (
     *("row", "rows", "column", "columns", "slice", "end", "words"),
     *("columns_on", "values_on", "super_problem", "super_rows", "super_columns"),
 )
-"""Fields of a task, as in the CUDA source."""
+"""Fields of a task, in the order of the CUDA source."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedLayout:
-    """A batch in slices, each different part once.
+    """A batch in slices, with each distinct part stored once.
 
-    rows, cols  those of the batch, which no product reads
-    tasks       of VECTORS super-problems at once: int64 [tasks, 12] each, the fields of TASK
-    columns     uint16 [32·slots], counted in the super-problem; int32 where a super-problem has more than 65,536
+    rows, cols  those of the batch, which an SpMV does not read
+    tasks       per number of super-problems multiplied at once (VECTORS): int64 [tasks, 12], the fields of TASK
+    columns     uint16 [32·slots], within the super-problem; int32 if a super-problem has more than 65,536 columns
     values      float64 [32·slots]
-    shared_elements  elements of shared memory that a block gets, by super-problems at once
-    entries     stored columns and values without what is padded
+    shared_elements  elements of shared memory per block, by the number of super-problems multiplied at once
+    entries     numbers of stored columns and values, without padding
     """
 
     rows: Any
@@ -63,12 +63,12 @@ class SharedLayout:
 
     @staticmethod
     def from_batch(batch: Batch) -> "SharedLayout":
-        """Looks for what problems share, and stores it once."""
+        """Return the deduplicated layout of a batch."""
         return SharedLayout.from_structure(batch, SharedStructure.of(batch))
 
     @staticmethod
     def from_structure(batch: Batch, structure: "SharedStructure") -> "SharedLayout":
-        """Scatters the entries of the super-problems whose columns or values are stored."""
+        """Return the layout of a batch with a known structure; it stores columns and values once."""
         xp = array_module(batch.values)
         super_problems, slices, sizes = structure.super_problems, structure.slices, structure.sizes
         columns, values = xp.zeros(sizes[0] * WARP, dtype=structure.column_type), xp.zeros(sizes[1] * WARP)
@@ -100,7 +100,7 @@ class SharedLayout:
         )
 
     def to_batch(self) -> Batch:
-        """Gathers the entries row by row, each value times its super-problem's factor."""
+        """Return the batch of the layout, row by row, with each value times the factor of its super-problem."""
         xp = array_module(self.values)
         rows, (super_problem, row_of) = self.slices.rows(), self.super_problems.of_rows()
         begins = pointers(rows.lengths[row_of], np.int64)
@@ -116,19 +116,19 @@ class SharedLayout:
 
     @property
     def stored_bytes(self) -> int:
-        """All arrays, padding included."""
+        """Bytes of all arrays, including padding."""
         arrays = self.rows, self.cols, *self.super_problems.arrays, *self.tasks, self.columns, self.values
         return self.slices.nbytes + sum(int(array.nbytes) for array in arrays)
 
 
 @dataclass(frozen=True, slots=True)
 class SharedStructure:
-    """What is stored of a batch, before the entries are.
+    """Structure of the deduplicated layout, before columns and values are stored.
 
     batch   the batch of super-problems
-    stored  bool [super-problems] twice: whose columns and whose values are stored
+    stored  bool [super-problems] twice: whether its columns, and whether its values are stored
     sizes   slots of columns and of values
-    tasks   as those of the layout
+    tasks   as in the layout
     """
 
     batch: Batch
@@ -140,7 +140,7 @@ class SharedStructure:
 
     @staticmethod
     def of(batch: Batch) -> "SharedStructure":
-        """Looks for what super-problems share."""
+        """Return the structure for a batch, from its duplicates."""
         joint, starts = join_problems(batch)
         duplicates = Duplicates.of(joint)
         slices, shape, shape_rows = shapes(joint, row_starts(joint), duplicates)
@@ -155,25 +155,25 @@ class SharedStructure:
 
     @property
     def column_type(self) -> Any:
-        """uint16, or int32 where a super-problem has too many columns for it."""
+        """Type of a column: uint16, or int32 if a super-problem has too many columns."""
         widths = array_module(self.super_problems.cols).diff(self.super_problems.cols)
         return np.int32 if widths.size and int(widths.max()) > NARROW_SPAN else np.uint16
 
     @property
     def entries(self) -> tuple[int, int]:
-        """Columns and values to store, without what is padded."""
+        """Numbers of columns and values to store, without padding."""
         nnz = array_module(self.batch.entries).diff(self.batch.entries)
         return int(nnz[self.stored[0]].sum()), int(nnz[self.stored[1]].sum())
 
     @property
     def share(self) -> float:
-        """Bytes of the columns and values to store over those of all; 1 for none."""
+        """Bytes of columns and values after deduplication over those before; 1 for an empty batch."""
         narrow, (columns, values) = int(np.dtype(self.column_type).itemsize), self.entries
         return (narrow * columns + 8 * values) / ((narrow + 8) * self.batch.nnz) if self.batch.nnz else 1.0
 
     @property
     def nbytes(self) -> int:
-        """Stored bytes of the layout."""
+        """Bytes of the layout."""
         slots = WARP * (int(np.dtype(self.column_type).itemsize) * self.sizes[0] + 8 * self.sizes[1])
         problem_bytes = 2 * 8 * int(self.super_problems.starts[-1] + 1)
         return (
@@ -185,7 +185,7 @@ class SharedStructure:
 
 
 def _alone(values_of: Any, patterns: Any) -> tuple[Any, Any]:
-    """(super-problems that are multiplied alone, super-problems that are multiplied with the three after them)."""
+    """Return (super-problems that are multiplied one at a time, first ones of four that are multiplied at once)."""
     xp = array_module(values_of)
     count = values_of.size
     begins = xp.ones(count, dtype=bool)
@@ -198,7 +198,7 @@ def _alone(values_of: Any, patterns: Any) -> tuple[Any, Any]:
 
 
 def _tasks(super_problems: SuperProblems, slices: RowSlices, numbers: Any) -> Any:
-    """The tasks of these super-problems, one a group: int64 [tasks, 12]."""
+    """Return the tasks of super-problems, one per group: int64 [tasks, 12]."""
     xp = array_module(numbers)
     groups = slices.groups
     first = xp.searchsorted(groups[:, 0], super_problems.shape_rows)
@@ -231,7 +231,7 @@ def _tasks(super_problems: SuperProblems, slices: RowSlices, numbers: Any) -> An
 
 
 def _shared_elements(tasks: Any, vectors: int) -> int:
-    """Elements of shared memory for tasks of so many super-problems at once."""
+    """Return the elements of shared memory for tasks of `vectors` super-problems at once."""
     if not tasks.size:
         return 0
     xp = array_module(tasks)
@@ -241,15 +241,15 @@ def _shared_elements(tasks: Any, vectors: int) -> int:
 
 
 def remark(layout: SharedLayout) -> str:
-    """How much is stored of the columns and values that there are."""
+    """Return a note with the numbers of stored columns and values."""
     columns, values = layout.entries
     lengths = layout.slices.rows().lengths[layout.super_problems.of_rows()[1]]
     total = int(lengths.sum())
-    return f"Of {total} entries {columns} columns and {values} values are stored."
+    return f"Deduplication stores {columns} columns and {values} values for {total} nonzeros."
 
 
 def moved_bytes(layout: SharedLayout) -> int:
-    """What is stored, without what is padded and what no product reads."""
+    """Return the bytes that an SpMV reads, without padding."""
     columns, values = layout.entries
     tasks = sum(int(part.nbytes) for part in layout.tasks)
     entries = int(layout.columns.dtype.itemsize) * columns + 8 * values
@@ -257,7 +257,7 @@ def moved_bytes(layout: SharedLayout) -> int:
 
 
 def cuda(layout: SharedLayout, x: Any, y: Any, adds: bool) -> None:
-    """The product on a GPU: a launch for super-problems alone, one for four at once."""
+    """Run the SpMV on a GPU: one launch for single super-problems, one for four at once."""
     column = COLUMNS[layout.columns.dtype.itemsize]
     for vectors, tasks, room in zip(VECTORS, layout.tasks, layout.shared_elements, strict=True):
         if blocks := tasks.shape[0]:
@@ -280,7 +280,7 @@ def _multiply(
     y: Any,
     adds: bool,
 ) -> None:
-    """Slot by slot over the lanes of a slice; each entry meets one x of every problem, whose sums stay in a buffer."""
+    """Multiply slot by slot over the lanes of a slice; the sums of all super-problems of a task stay in a buffer."""
     for number in numba.prange(tasks.shape[0]):
         task = tasks[number]
         row, _, column, _, first, end, word, columns_on, values_on, super_problem, super_rows, super_columns = task
@@ -308,7 +308,7 @@ def _multiply(
 
 
 def cpu(layout: SharedLayout, x: Any, y: Any, adds: bool) -> None:
-    """The product on a CPU, tasks in parallel."""
+    """Run the SpMV on a CPU, with tasks in parallel."""
     s = layout.slices
     for vectors, tasks in zip(VECTORS, layout.tasks, strict=True):
         arrays = s.headers, s.words, layout.columns, layout.values, layout.super_problems.factors
@@ -317,7 +317,7 @@ def cpu(layout: SharedLayout, x: Any, y: Any, adds: bool) -> None:
 
 SHARED_KERNEL = BatchKernel(
     name="sliced/shared",
-    summary="As sliced/lanes; row lengths, columns and values that problems share, up to a factor, are stored once.",
+    summary="sliced/lanes with deduplication: equal row lengths, columns and values (up to a factor) are stored once.",
     store=SharedLayout.from_batch,
     bytes_needed=lambda batch: SharedStructure.of(batch).nbytes,
     cpu=cpu,

@@ -1,8 +1,8 @@
-"""Sliced: the rows of a group by length, a warp a slice of like rows, with 16-bit columns counted in the group's x.
+"""Sliced: rows of a group sorted by length, one warp per slice, with 16-bit columns relative to the window of x.
 
-Slices as in formats/sellp.py, after Kreutzer et al., SIAM J. Sci. Comput. 36 (2014), but that a row has 1 to 32 lanes,
-the fewest with which it takes SLOTS_MAX slots: every slot is 32 entries wide, and every slice short. A group is what a
-thread block multiplies (groups.py): many small problems or a part of a large one.
+Slices as in formats/sellp.py, after Kreutzer et al., SIAM J. Sci. Comput. 36 (2014), except that a row has 1 to 32
+lanes, the fewest that need at most SLOTS_MAX slots: every slot has 32 positions, and every slice is short. A thread
+block multiplies one group (groups.py): many small matrices or a part of a large one.
 """
 
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import array_module, entry_blocks, pointers
 from gpu_engine.host.jit import numba
 from gpu_engine.matrices.features import NARROW_SPAN
-from gpu_engine.matrices.warps import WARP
+from gpu_engine.matrices.pellr_counts import WARP
 
 SLOTS_MAX = 16
-"""Slots of a row as long as it has fewer than 32 lanes."""
+"""Most slots of a row with fewer than 32 lanes."""
 
 THREADS = (64, 128, 256, 512)
 VECTORS = (1, 4)
-"""Problems that a block multiplies at once where they share columns and values."""
+"""Numbers of matrices with shared columns and values that a block multiplies at once."""
 
 COLUMNS = {2: "unsigned short", 4: "int"}
-"""C++ types of a column by its bytes."""
+"""C++ type of a column, by its bytes."""
 
 SOURCE = CudaSource(
     __package__,
@@ -44,16 +44,16 @@ SOURCE = CudaSource(
 
 @dataclass(frozen=True, slots=True)
 class RowSlices:
-    """Where the rows of a batch lie; arrays on its device.
+    """Positions of the rows of a batch; arrays on its device.
 
-    groups   int64 [groups, 6]: first row, rows, first slice, the one after the last, first column of x, columns of x;
-            those of one launch together
-    kinds    int64 [configs + 1], where the groups of each begin
-    headers  int32 [slices + 1, 2]: first slot; place in its group of the slice's first row (16 bits), log₂ of its lanes
-            a row (3), rows (6)
-    words    uint32 [n_rows], the rows in storage order: number in the group (16), entries that the row lacks (16)
+    groups   int64 [groups, 6]: first row, rows, first slice, slice after the last, first column of x, columns of x;
+            sorted by launch
+    kinds    int64 [configs + 1], first group of each configuration
+    headers  int32 [slices + 1, 2]: first slot; and index in the group of the first row (16 bits), log₂ of the lanes per
+            row (3), rows (6)
+    words    uint32 [n_rows], rows in storage order: index in the group (16 bits), number of padding positions (16)
 
-    With L lanes a row, slot s of a slice holds entry s·L + l of its row r at 32·(first slot + s) + r·L + l.
+    With L lanes per row, slot s of a slice holds nonzero s·L + l of its row r at 32·(first slot + s) + r·L + l.
     """
 
     groups: Any
@@ -63,7 +63,7 @@ class RowSlices:
 
     @staticmethod
     def of(rows: Any, cols: Any, begins: Any, configs: LaunchConfigs) -> "RowSlices":
-        """Slices of the groups that `Groups.of` makes of the same."""
+        """Return the slices of the groups of `Groups.of` with these arguments."""
         xp = array_module(begins)
         parts = Groups.of(rows, cols, begins, configs)
         lengths = xp.diff(begins)
@@ -93,7 +93,7 @@ class RowSlices:
 
     @property
     def size(self) -> int:
-        """Slots of all slices, each of 32 entries."""
+        """Number of slots of all slices, each with 32 positions."""
         return int(self.headers[-1, 0])
 
     @property
@@ -102,7 +102,7 @@ class RowSlices:
         return int(self.groups.nbytes + self.headers.nbytes + self.words.nbytes)
 
     def rows(self) -> "Rows":
-        """Where each row of the batch lies."""
+        """Return the position of each row of the batch."""
         xp = array_module(self.words)
         shape = self.headers[:-1, 1].astype(np.int64)
         slice_ = repeat(xp.arange(shape.size), shape >> 19)
@@ -121,7 +121,7 @@ class RowSlices:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Of each row of a batch, int64 [n_rows]: entries, place of the first, log₂ of its lanes, start of its window."""
+    """Rows of a batch, int64 [n_rows] each: nonzeros, position of the first, log₂ of the lanes, start of the window."""
 
     lengths: Any
     places: Any
@@ -129,13 +129,13 @@ class Rows:
     windows: Any
 
     def of_entries(self, row: Any, number: Any) -> Any:
-        """Places of entries by row and number in the row: int64."""
+        """Return the positions of nonzeros, given by row and index in the row: int64."""
         shift = self.shifts[row]
         return self.places[row] + (number >> shift) * WARP + (number & ((1 << shift) - 1))
 
 
 def _slice_begins(group: Any, shift: Any) -> Any:
-    """Whether a slice begins at each row in storage order: one has rows of one group with as many lanes each."""
+    """Return whether a slice begins at each row in storage order; its rows have one group and equal lanes."""
     xp = array_module(group)
     begins = xp.ones(group.size, dtype=bool)
     begins[1:] = (group[1:] != group[:-1]) | (shift[1:] != shift[:-1])
@@ -146,13 +146,13 @@ def _slice_begins(group: Any, shift: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class SlicedLayout:
-    """A batch in slices; what is padded holds 0 and is not multiplied.
+    """A batch in slices; padding holds 0 and is not multiplied.
 
-    rows, cols, entries  those of the batch, which no product reads
-    columns              uint16 [32·slots], counted in the group's window; int32 where a window is wider than 65,536
+    rows, cols, entries  those of the batch, which an SpMV does not read
+    columns              uint16 [32·slots], relative to the window; int32 if a window is wider than 65,536
     values               float64 [32·slots]
-    configs              of the groups, one launch each
-    shared_elements      elements of shared memory that a block gets, by configuration
+    configs              configurations of the groups, one launch each
+    shared_elements      elements of shared memory per block, by configuration
     """
 
     rows: Any
@@ -166,7 +166,7 @@ class SlicedLayout:
 
     @staticmethod
     def from_batch(batch: Batch, configs: LaunchConfigs = ONE_CONFIG) -> "SlicedLayout":
-        """Scatters each entry to its slot."""
+        """Return the layout of a batch: each nonzero is scattered to its slot."""
         xp = array_module(batch.values)
         begins = row_starts(batch)
         slices = RowSlices.of(batch.rows, batch.cols, begins, configs)
@@ -183,7 +183,7 @@ class SlicedLayout:
         return SlicedLayout(batch.rows, batch.cols, batch.entries, slices, columns, values, configs, shared_elements)
 
     def to_batch(self) -> Batch:
-        """Gathers the entries row by row."""
+        """Return the batch of the layout, row by row."""
         xp = array_module(self.values)
         rows = self.slices.rows()
         begins = pointers(rows.lengths, np.int64)
@@ -197,9 +197,9 @@ class SlicedLayout:
 
     @property
     def stored_bytes(self) -> int:
-        """All arrays, padding included."""
-        kept = self.rows, self.cols, self.entries, self.columns, self.values
-        return self.slices.nbytes + sum(int(array.nbytes) for array in kept)
+        """Bytes of all arrays, including padding."""
+        arrays = self.rows, self.cols, self.entries, self.columns, self.values
+        return self.slices.nbytes + sum(int(array.nbytes) for array in arrays)
 
 
 def _column_type(groups: Any) -> Any:
@@ -207,7 +207,7 @@ def _column_type(groups: Any) -> Any:
 
 
 def _shared_elements(groups: Any) -> int:
-    """Elements of shared memory: y of the largest group, and x of every group that fits into SHARED beside its y."""
+    """Return the elements of shared memory: y of the largest group, and x of every group that fits beside its y."""
     if not groups.size:
         return 0
     xp = array_module(groups)
@@ -216,20 +216,20 @@ def _shared_elements(groups: Any) -> int:
 
 
 def bytes_needed(batch: Batch, configs: LaunchConfigs = ONE_CONFIG) -> int:
-    """Bytes of the layout, from its slices alone."""
+    """Return the bytes of the layout, computed from its slices only."""
     slices = RowSlices.of(batch.rows, batch.cols, row_starts(batch), configs)
     entry = 8 + int(np.dtype(_column_type(slices.groups)).itemsize)
     return int(slices.nbytes) + 3 * 8 * (batch.count + 1) + entry * WARP * slices.size
 
 
 def moved_bytes(layout: SlicedLayout) -> int:
-    """Entries without what is padded, and the arrays of the slices."""
+    """Return the bytes of columns and values without padding, and of the slices."""
     entry = 8 + int(layout.columns.dtype.itemsize)
     return entry * int(layout.entries[-1]) + int(layout.slices.nbytes)
 
 
 def cuda(layout: SlicedLayout, x: Any, y: Any, adds: bool) -> None:
-    """The product on a GPU, a launch a configuration."""
+    """Run the SpMV on a GPU, with one launch per configuration."""
     s, column = layout.slices, COLUMNS[layout.columns.dtype.itemsize]
     for config, room, (begin, end) in zip(
         layout.configs.configs, layout.shared_elements, pairwise(s.kinds.tolist()), strict=True
@@ -244,7 +244,7 @@ def cuda(layout: SlicedLayout, x: Any, y: Any, adds: bool) -> None:
 
 @numba.njit(parallel=True, cache=True)
 def _slices(groups: Any, headers: Any, words: Any, columns: Any, values: Any, x: Any, y: Any, adds: bool) -> None:
-    """Slot by slot over the 32 lanes of a slice, whose sums stay in a buffer."""
+    """Multiply slot by slot over the 32 lanes of a slice, with the sums in a buffer."""
     for group in numba.prange(groups.shape[0]):
         sums = np.empty(WARP)
         row, _, begin, end, window, _ = groups[group]
@@ -266,14 +266,14 @@ def _slices(groups: Any, headers: Any, words: Any, columns: Any, values: Any, x:
 
 
 def cpu(layout: SlicedLayout, x: Any, y: Any, adds: bool) -> None:
-    """The product on a CPU, groups in parallel."""
+    """Run the SpMV on a CPU, with groups in parallel."""
     s = layout.slices
     _slices(s.groups, s.headers, s.words, layout.columns, layout.values, x, y, adds)
 
 
 LANES = BatchKernel(
     name="sliced/lanes",
-    summary="Rows sorted by length within a block's share of the batch, 1 to 32 lanes a row, 16-bit columns.",
+    summary="Rows of a block sorted by length, 1 to 32 lanes per row, 16-bit columns.",
     store=SlicedLayout.from_batch,
     bytes_needed=bytes_needed,
     cpu=cpu,

@@ -1,6 +1,6 @@
-"""Matrices for a batch, from a folder or an archive of files: one file at a time, under one limit for all of them.
+"""Matrices for a batch from a folder or an archive of files, read one at a time under a common limit.
 
-An archive's member is unpacked under a number of ours, never under its own name, and removed with the folder around it.
+A member of an archive is unpacked under a number, never under its own name, and removed with its folder.
 """
 
 import io
@@ -25,16 +25,16 @@ from gpu_engine.matrix_io.tar import is_tar, tar_members
 
 COPY_BYTES = 2**20
 DIRECTORY_BYTES = 256
-"""Most bytes of a zip directory that a member may take; they cover the search for the directory's end too."""
+"""Most bytes of a zip directory per member, including the search for the end of the directory."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceLimits:
-    """How much a source may cost before it is refused with a TooLargeError.
+    """Limits of a source; a larger one raises TooLargeError.
 
     files         members of an archive, or files of a folder
-    matrix_bytes  CSR of all matrices together, which whoever makes a batch of them holds
-    file          of each file; `decompressed_bytes` also of an archive as a whole
+    matrix_bytes  bytes of all matrices together in CSR
+    file          limits of each file; `decompressed_bytes` also of the whole archive
     """
 
     files: int = 20_000
@@ -45,11 +45,11 @@ class SourceLimits:
 def read_matrices(
     path: Path, limits: SourceLimits | None = None, options: ReadOptions | None = None
 ) -> Generator[tuple[str, CsrMatrix]]:
-    """(name, matrix) of every file of a folder, a .tar, .tar.gz, .tar.bz2 or .zip, in the order of the names.
+    """Yield (name, matrix) of every file of a folder, .tar, .tar.gz, .tar.bz2 or .zip, ordered by name.
 
-    Names are paths within the source; folders within a folder are left out. What was unpacked is removed when the
-    iterator ends or is closed. Raises MatrixFileError or TooLargeError naming the member, before more is held than the
-    limits allow, and ParameterError for options that a file's format does not have.
+    Names are paths within the source; subfolders of a folder are skipped. Unpacked files are removed when the iterator
+    ends or is closed. Raise MatrixFileError or TooLargeError with the name of the member before the limits are
+    exceeded, and ParameterError for options that the format of a file does not have.
     """
     limits = limits or SourceLimits()
     if path.is_dir():
@@ -60,26 +60,26 @@ def read_matrices(
 
 
 def _read(files: dict[str, Path], limits: SourceLimits, options: ReadOptions | None) -> Iterator[tuple[str, CsrMatrix]]:
-    """The matrix of each file, read when it is asked for, while its CSR fits what is left."""
+    """Yield the matrix of each file, read on demand, while its CSR fits into the remaining bytes."""
     if not files:
-        raise MatrixFileError("There is no file in it; expected matrix files in a folder or an archive.")
+        raise MatrixFileError("The source has no files; expected matrix files in a folder or an archive.")
     left = limits.matrix_bytes
     for name in sorted(files):
-        # A reader stops at so many nonzeros or rows: nothing larger than what is left is ever held.
+        # The reader stops at these nonzeros or rows, so that memory never exceeds the remaining bytes.
         most, free = min(limits.file.nnz_max, left // 12), min(limits.file.dimension_free, left // 4)
         file_limits = replace(limits.file, nnz_max=most, dimension_free=free)
         try:
             matrix = read_matrix(files[name], file_limits, options).matrix
         except InputError as error:
-            raise _named(name, error) from error
+            raise _with_member_name(name, error) from error
         left -= matrix.stored_bytes
         if left < 0:
             raise TooLargeError(f"{quote(name)} and the files before it take more than {limits.matrix_bytes} bytes.")
         yield name, matrix
 
 
-def _named(name: str, error: InputError) -> InputError:
-    """The same error, its message beginning with the member's name."""
+def _with_member_name(name: str, error: InputError) -> InputError:
+    """Return an error of the same class whose message begins with the name of the member."""
     named = type(error)(f"{quote(name)}: {error.message}")
     if isinstance(named, MatrixFileError) and isinstance(error, MatrixFileError):
         named.line = error.line
@@ -87,26 +87,26 @@ def _named(name: str, error: InputError) -> InputError:
 
 
 def _files(folder: Path, limits: SourceLimits) -> dict[str, Path]:
-    """The files of a folder by name; raises MatrixFileError for a link and whatever else is no file."""
-    found: dict[str, Path] = {}
+    """Return the files of a folder by name; raise MatrixFileError for a link or a device."""
+    files: dict[str, Path] = {}
     for entry in folder.iterdir():
         mode = entry.lstat().st_mode
         if stat.S_ISDIR(mode):
             continue
         if not stat.S_ISREG(mode):
             raise MatrixFileError(f"{quote(entry.name)} is a link, a device or the like; only files are read.")
-        _count(len(found) + 1, limits)
-        found[entry.name] = entry
-    return found
+        _count(len(files) + 1, limits)
+        files[entry.name] = entry
+    return files
 
 
 def _count(files: int, limits: SourceLimits) -> None:
     if files > limits.files:
-        raise TooLargeError(f"There are more than {limits.files} files; a batch is read from at most so many.")
+        raise TooLargeError(f"There are more than {limits.files} files, the limit of a batch. Use fewer files.")
 
 
 def _unpacked(path: Path, folder: Path, limits: SourceLimits) -> dict[str, Path]:
-    """The members of an archive by name, unpacked into the folder; the content says what kind of archive it is."""
+    """Unpack an archive into the folder; return its members by name. The content determines the type of archive."""
     with path.open("rb") as file:
         if file.read(len(ZIP_MAGIC)) == ZIP_MAGIC:
             return _unzipped(path, folder, limits)
@@ -119,19 +119,19 @@ def _unpacked(path: Path, folder: Path, limits: SourceLimits) -> dict[str, Path]
 
 
 def _untarred(path: Path, folder: Path, limits: SourceLimits) -> dict[str, Path]:
-    found: dict[str, Path] = {}
+    members: dict[str, Path] = {}
     with closing(content_blocks(path, limits.file)) as blocks:
-        # Each file may come with a folder.
+        # Each file may have a member for its folder.
         for member, content in tar_members(blocks, 2 * limits.files + 1):
             if member.is_file:
-                _count(len(found) + 1, limits)
-                with _place(folder, member.name, found).open("xb") as file:
+                _count(len(members) + 1, limits)
+                with _member_path(folder, member.name, members).open("xb") as file:
                     file.writelines(content)
-    return found
+    return members
 
 
 def _unzipped(path: Path, folder: Path, limits: SourceLimits) -> dict[str, Path]:
-    found: dict[str, Path] = {}
+    members: dict[str, Path] = {}
     try:
         with _Bounded(path, limits) as file:
             archive = zipfile.ZipFile(file)
@@ -140,37 +140,37 @@ def _unzipped(path: Path, folder: Path, limits: SourceLimits) -> dict[str, Path]
             _check_sizes(infos, path, limits)
             for info in infos:
                 _check_member(info)
-                with archive.open(info) as member, _place(folder, info.filename, found).open("xb") as unpacked:
+                with archive.open(info) as member, _member_path(folder, info.filename, members).open("xb") as unpacked:
                     shutil.copyfileobj(member, unpacked, COPY_BYTES)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, struct.error) as error:
-        raise MatrixFileError(f"The zip archive is damaged ({quote(error)}); pack it again.") from error
-    return found
+        raise MatrixFileError(f"The zip archive is damaged ({quote(error)}). Pack it again.") from error
+    return members
 
 
 class _Bounded(io.BufferedReader):
-    """A zip file whose directory is read only while it has no more bytes than so many members may take."""
+    """A zip file whose directory is read only up to the bytes that the allowed members can take."""
 
     def __init__(self, path: Path, limits: SourceLimits) -> None:
         super().__init__(io.FileIO(path))
         self._most = DIRECTORY_BYTES * (limits.files + 256)
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """As of any file; raises TooLargeError for more than the bound."""
+        """Read bytes; raise TooLargeError beyond the limit."""
         if size is not None and size > self._most:
-            raise TooLargeError(f"The directory of the zip archive has more than {self._most} bytes; pack fewer files.")
+            raise TooLargeError(f"The directory of the zip archive has more than {self._most} bytes. Pack fewer files.")
         return super().read(self._most if size is None or size < 0 else size)
 
 
 def _check_sizes(infos: list[zipfile.ZipInfo], path: Path, limits: SourceLimits) -> None:
-    """Raises TooLargeError for what the members say to hold; none is unpacked beyond what it says."""
+    """Raise TooLargeError for the declared sizes of the members; none is unpacked beyond its declared size."""
     total, packed = sum(info.file_size for info in infos), sum(info.compress_size for info in infos)
     if total > limits.file.decompressed_bytes:
-        raise TooLargeError(f"The archive holds {total} bytes; at most {limits.file.decompressed_bytes} are read here.")
+        raise TooLargeError(f"The archive unpacks to {total} bytes; the limit is {limits.file.decompressed_bytes}.")
     check_effort(total, min(packed, path.stat().st_size), 1, limits.file, "zip")
 
 
 def _check_member(info: zipfile.ZipInfo) -> None:
-    """Raises MatrixFileError for a member that no archive of matrices needs."""
+    """Raise MatrixFileError for a member that an archive of matrices does not need."""
     name, mode = info.filename, info.external_attr >> 16
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
         raise MatrixFileError(f"The member {quote(name)} is a link, a device or the like; only files are read.")
@@ -180,9 +180,9 @@ def _check_member(info: zipfile.ZipInfo) -> None:
         raise MatrixFileError(f"The member {quote(name)} is encrypted or packed in an unusual way; pack it plainly.")
 
 
-def _place(folder: Path, name: str, found: dict[str, Path]) -> Path:
-    """Where the member goes, kept in `found`; raises MatrixFileError where the name is there already."""
-    if name in found:
-        raise MatrixFileError(f"The archive has two members {quote(name)}; give each a name of its own.")
-    found[name] = folder / str(len(found))
-    return found[name]
+def _member_path(folder: Path, name: str, members: dict[str, Path]) -> Path:
+    """Return the path for a member and add it to `members`; raise MatrixFileError if the name exists already."""
+    if name in members:
+        raise MatrixFileError(f"The archive has two members named {quote(name)}. Give them different names.")
+    members[name] = folder / str(len(members))
+    return members[name]

@@ -1,4 +1,4 @@
-"""Super-problems: problems as the shared layout takes them, alone or small ones together; what is stored of each."""
+"""Super-problems: the units of the shared layout, single matrices or several small ones, and what each stores."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,27 +13,30 @@ from gpu_engine.formats.base import array_module, entry_blocks, pointers
 from gpu_engine.host.jit import numba
 
 SUPER_ROWS = 64
-"""Rows from which a problem stands alone; smaller ones of one size are joined up to four times as many."""
+"""Rows from which a matrix is a super-problem by itself; smaller ones of equal size are joined up to 4× as many."""
 
 SUPER_COLUMNS = 1024
-"""Columns of problems that are joined."""
+"""Most columns of a joined super-problem."""
 
 SUPER_CONFIGS = LaunchConfigs((LaunchConfig(work=500 * 64, columns=-1),), row_work=64)
-"""At most 501 rows a group, so that four windows of 1,024 columns fit into SHARED_ELEMENTS beside their y;
-few parts where rows have many entries, since each copies its windows."""
+"""Launch configuration with at most 501 rows per group.
+
+Four windows of 1,024 columns then fit into SHARED_ELEMENTS beside their y. Long rows give few parts, because each part
+copies its windows.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class SuperProblems:
-    """Consecutive problems as one; int64 arrays on the device of the batch.
+    """Super-problems of a batch; int64 arrays on its device.
 
-    starts      [super-problems + 1], their first problems
-    rows, cols  [super-problems + 1], where their rows and columns begin in the batch
-    shapes      [super-problems], the shape of each; shapes have different row lengths, and there are slices of them
-    shape_rows  [shapes + 1], where the rows of each shape begin
-    columns_on  [super-problems], how many slots on from those of its shape its columns lie
-    values_on   [super-problems], the same of its values
-    factors     float64 [super-problems], of its values
+    starts      [super-problems + 1], first batch item of each
+    rows, cols  [super-problems + 1], first row and column of each in the batch
+    shapes      [super-problems], shape of each; a shape is a list of row lengths, for which slices are stored
+    shape_rows  [shapes + 1], first row of each shape
+    columns_on  [super-problems], offset of its columns from the slots of its shape
+    values_on   [super-problems], offset of its values from the slots of its shape
+    factors     float64 [super-problems], factor of its values
     """
 
     starts: Any
@@ -47,11 +50,11 @@ class SuperProblems:
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """All of them."""
+        """All arrays."""
         return tuple(getattr(self, name) for name in self.__dataclass_fields__)
 
     def of_rows(self) -> tuple[Any, Any]:
-        """(super-problem, row of the slices) of each row of the batch: int64 [n_rows]."""
+        """Return (super-problem, row of the slices) of each row of the batch: int64 [n_rows]."""
         xp = array_module(self.rows)
         super_problem = problem_of_rows(self.rows)
         return super_problem, self.shape_rows[self.shapes[super_problem]] + xp.arange(super_problem.size) - self.rows[
@@ -60,7 +63,7 @@ class SuperProblems:
 
 
 def join_problems(batch: Batch) -> tuple[Batch, Any]:
-    """(the batch of super-problems, their first problems and the end)."""
+    """Return (batch of super-problems, first item of each and the end)."""
     xp = array_module(batch.values)
     starts = xp.asarray(_super_starts(on_host(batch.rows), on_host(batch.cols), SUPER_ROWS, SUPER_COLUMNS))
     if starts.size == batch.rows.size:
@@ -76,7 +79,7 @@ def join_problems(batch: Batch) -> tuple[Batch, Any]:
 
 @numba.njit(cache=True)
 def _super_starts(rows: Any, cols: Any, least: int, most: int) -> Any:
-    """First problem of each, and the end: with `least` rows or joined to 4·`least`, of at most `most` columns."""
+    """Return the first item of each and the end: `least` rows, or joined to 4·`least`, with at most `most` columns."""
     batch_size = rows.size - 1
     starts = np.empty(batch_size + 1, np.int64)
     count = 0
@@ -84,9 +87,9 @@ def _super_starts(rows: Any, cols: Any, least: int, most: int) -> Any:
         if count > 0 and p > 0:
             first = starts[count - 1]
             n_rows, n_cols = rows[p + 1] - rows[p], cols[p + 1] - cols[p]
-            alike = n_rows == rows[p] - rows[p - 1] and n_cols == cols[p] - cols[p - 1]
+            equal_size = n_rows == rows[p] - rows[p - 1] and n_cols == cols[p] - cols[p - 1]
             fits = rows[p + 1] - rows[first] <= 4 * least and cols[p + 1] - cols[first] <= most
-            if alike and 0 < n_rows < least and fits:
+            if equal_size and 0 < n_rows < least and fits:
                 continue
         starts[count] = p
         count += 1
@@ -95,7 +98,7 @@ def _super_starts(rows: Any, cols: Any, least: int, most: int) -> Any:
 
 
 def shapes(batch: Batch, begins: Any, duplicates: Duplicates) -> tuple[RowSlices, Any, Any]:
-    """(slices of the shapes, the shape of each super-problem, where the rows of each shape begin)."""
+    """Return (slices of the shapes, shape of each super-problem, first row of each shape)."""
     xp = array_module(begins)
     firsts, member = xp.unique(duplicates.lengths, return_inverse=True)
     rows, cols = (pointers(xp.diff(starts)[firsts], np.int64) for starts in (batch.rows, batch.cols))
@@ -106,14 +109,14 @@ def shapes(batch: Batch, begins: Any, duplicates: Duplicates) -> tuple[RowSlices
 
 
 def shape_slots(slices: RowSlices, shape_rows: Any) -> Any:
-    """Where the slots of each shape begin, and where the last end: int64 [shapes + 1]."""
+    """Return the first slot of each shape, and the end of the last: int64 [shapes + 1]."""
     xp = array_module(shape_rows)
     slice_ = xp.append(slices.groups[:, 2], slices.headers.shape[0] - 1)
     return slices.headers[slice_[xp.searchsorted(slices.groups[:, 0], shape_rows)], 0].astype(np.int64)
 
 
 def value_sources(duplicates: Duplicates) -> Any:
-    """The super-problem in whose slots the values of each lie: one of which it is a multiple, or an earlier equal."""
+    """Return the super-problem that stores the values of each: one of which it is a multiple, or an equal one."""
     xp = array_module(duplicates.values)
     both = duplicates.lengths * duplicates.lengths.size + duplicates.values
     _, first, member = xp.unique(both, return_index=True, return_inverse=True)
@@ -121,14 +124,14 @@ def value_sources(duplicates: Duplicates) -> Any:
 
 
 def is_source(firsts: Any) -> Any:
-    """Whether others, or a super-problem itself, lie at each super-problem: bool [super-problems]."""
+    """Return whether each super-problem stores data for itself or others: bool [super-problems]."""
     sources = array_module(firsts).zeros(firsts.size, dtype=bool)
     sources[firsts] = True
     return sources
 
 
 def slot_offsets(firsts: Any, shapes: Any, slots: Any) -> tuple[Any, int]:
-    """(slots from those of its shape to its own for each super-problem, slots of all): the sources lie end to end."""
+    """Return (offset from the slots of its shape to its own, per super-problem; number of slots)."""
     xp = array_module(firsts)
     sizes = xp.where(is_source(firsts), xp.diff(slots)[shapes], 0)
     starts = pointers(sizes, np.int64)

@@ -1,4 +1,4 @@
-"""COMPETITORS: other libraries that our kernels are measured against; never in FORMATS, never our result."""
+"""COMPETITORS: library kernels that Sparsight kernels are compared with; they are not part of FORMATS."""
 
 from gpu_engine.competitors import cusparse, cusparse_bsr, cusparse_op
 from gpu_engine.formats.base import Format
@@ -6,9 +6,9 @@ from gpu_engine.formats.base import Format
 COMPETITORS: tuple[Format, ...] = (*cusparse.FORMATS, cusparse_op.FORMAT, cusparse_bsr.FORMAT)
 
 BEST = "cusparse/best"
-"""The fastest of cuSPARSE's algorithms on a matrix: derived from their measurements, not a kernel of its own."""
+"""Name of the fastest cuSPARSE algorithm on a matrix; it is derived from measurements, not a kernel."""
 
 
 def competitor_names(backend: str) -> tuple[str, ...]:
-    """`cusparse/algorithm` of everything that BEST chooses from on that backend."""
+    """Return `cusparse/algorithm` of all algorithms on a back end; BEST is the fastest of them."""
     return tuple(name for f in COMPETITORS for name, _ in f.kernels_on(backend))

@@ -1,7 +1,7 @@
-"""What a batch costs without a batched kernel: PEERS; cuSPARSE has no batched SpMV of matrices that differ.
+"""PEERS: alternatives to batched kernels, as cuSPARSE has no batched SpMV for different matrices.
 
-What a user can do instead: one product after the other, by cuSPARSE or by our kernel of ELL, the same on several
-streams at once, or all problems as one block-diagonal matrix. On a CPU there is SciPy, problem after problem.
+A user can run one SpMV after the other, with cuSPARSE or the ELL kernel of Sparsight, use several streams at the
+same time, or multiply all batch items as one block-diagonal matrix. On a CPU, SciPy runs one item after the other.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,17 +20,17 @@ from gpu_engine.formats import ell
 from gpu_engine.formats.base import Format
 
 BRANCHES = 8
-"""Streams among which the products of `cusparse/branches` are dealt."""
+"""Number of streams of `cusparse/branches`."""
 
 Call = Callable[[], None]
 
 Bind = Callable[[Any, Any, Any, bool], Call]
-"""`(matrix, x, y, adds)`: the product of one matrix, as a BatchProduct, as a call that makes nothing anew."""
+"""Function `(matrix, x, y, adds)` → a call of the SpMV of one matrix that allocates nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem of a batch as a matrix of its own, None without entries, and its parts of x and y."""
+    """One batch item: its matrix (None without nonzeros) and its slices of x and y."""
 
     matrix: Any
     cols: slice
@@ -39,9 +39,9 @@ class Problem:
 
 @dataclass(frozen=True)
 class SeparateMatrices:
-    """A batch as separate matrices, whose arrays are views of those of the batch or of one layout of it.
+    """A batch as separate matrices, whose arrays are views of arrays of the batch or of a layout.
 
-    streams  on which the products run at once; none: one after the other on the current one
+    streams  streams for parallel SpMVs; empty: one after the other on the current stream
     """
 
     batch: Batch
@@ -52,8 +52,8 @@ class SeparateMatrices:
 
     @staticmethod
     def of(batch: Batch, hold: Callable[[int, CsrMatrix], Any], stored_bytes: int) -> "SeparateMatrices":
-        """The problems with entries as `hold` makes them of their numbers and matrices."""
-        # Looked up on a GPU, each place would be a copy to the host.
+        """Return the batch with one matrix per item, built by `hold(index, matrix)` if the item has nonzeros."""
+        # Reading single elements on a GPU would copy each to the host.
         rows, cols, entries = (starts.tolist() for starts in (batch.rows, batch.cols, batch.entries))
         places = replace(batch, rows=rows, cols=cols, entries=entries)
         problems = (
@@ -67,13 +67,13 @@ class SeparateMatrices:
         return SeparateMatrices(batch, tuple(problems), stored_bytes)
 
     def to_batch(self) -> Batch:
-        """The batch that the layout was built from."""
+        """Return the batch that the layout was built from."""
         return self.batch
 
     def calls(self, bind: Bind, x: Any, y: Any, adds: bool) -> Sequence[Call]:
-        """A call a problem, made once for these vectors: a host that loops over them does nothing but launch.
+        """Return one call per batch item, created once for these vectors, so that the host only launches.
 
-        y of a problem without entries is zeroed, unless the product adds to it.
+        y of an item without nonzeros is set to 0, unless the SpMV adds to it.
         """
         key = id(x), id(y), adds
         if key not in self._calls:
@@ -82,25 +82,25 @@ class SeparateMatrices:
                 for p in self.problems
                 if p.matrix is not None or not adds
             )
-            # The vectors are kept with their calls: while they are, nothing else has their ids.
+            # The vectors are stored with their calls, so that their ids stay unique.
             self._calls[key] = x, y, tuple(calls)
         return self._calls[key][2]
 
 
 @dataclass(frozen=True)
 class BlockDiagonal:
-    """A batch as the block-diagonal matrix of its problems, in a format of a library."""
+    """A batch as the block-diagonal matrix of its items, in a format of a library."""
 
     batch: Batch
     layout: Any
 
     @property
     def stored_bytes(self) -> int:
-        """Sum of the arrays of the matrix."""
+        """Bytes of the arrays of the matrix."""
         return int(self.layout.stored_bytes)
 
     def to_batch(self) -> Batch:
-        """The batch that the layout was built from."""
+        """Return the batch that the layout was built from."""
         return self.batch
 
 
@@ -124,7 +124,7 @@ def _with_streams(batch: Batch) -> SeparateMatrices:
 
 
 def _with_ell(batch: Batch) -> SeparateMatrices:
-    """In a batch in ELL each problem lies as the format has a matrix."""
+    """Return the items in ELL, as views of the batch in ELL."""
     stored = EllBatch.store(batch)
     offsets = stored.offsets.tolist()
 
@@ -167,14 +167,14 @@ def _run(calls: Sequence[Call]) -> None:
 
 
 def _branches(layout: SeparateMatrices, x: Any, y: Any, adds: bool) -> None:
-    """Forks and joins by events, so that a graph captures the streams as branches."""
+    """Run the calls on several streams, with fork and join by events, so that a graph captures them as branches."""
     import cupy
 
     calls, current = layout.calls(_bind_cusparse, x, y, adds), cupy.cuda.get_current_stream()
     fork = current.record(cupy.cuda.Event(disable_timing=True))
     for number, stream in enumerate(layout.streams):
         stream.wait_event(fork)
-        # Leaving a `with stream` would make the default stream current, not the one that was in `use`.
+        # Leaving `with stream` would make the default stream current, not the previous one.
         stream.use()
         try:
             cusparse_library.shared_handle()
@@ -185,13 +185,13 @@ def _branches(layout: SeparateMatrices, x: Any, y: Any, adds: bool) -> None:
 
 
 def _captured(loop: BatchKernel, name: str) -> BatchKernel:
-    """The same launches, replayed."""
-    return replace(loop, name=name, summary="The same, captured in one CUDA graph.", captured=True)
+    """Return a launch loop as a kernel that replays its launches from a CUDA graph."""
+    return replace(loop, name=name, summary=f"{loop.summary.partition(',')[0]}, as one CUDA graph.", captured=True)
 
 
 CUSPARSE_LOOP = BatchKernel(
     "cusparse/loop",
-    "cuSPARSE on one problem after the other, each launched by the host while the clock runs.",
+    "cuSPARSE SpMV per batch item, launched by the host during the timing.",
     _with_cusparse,
     _csr_bytes,
     cuda=_chain,
@@ -201,7 +201,7 @@ CUSPARSE_LOOP = BatchKernel(
 
 ELL_LOOP = BatchKernel(
     "ell/loop",
-    "Our kernel of single matrices in ELL on one problem after the other, each launched by the host.",
+    "Sparsight ELL kernel per batch item, launched by the host during the timing.",
     _with_ell,
     bytes_needed,
     cuda=_one_by_one(ell.bind),
@@ -215,7 +215,7 @@ PEERS: tuple[BatchKernel, ...] = (
     _captured(CUSPARSE_LOOP, "cusparse/chain"),
     BatchKernel(
         "cusparse/branches",
-        f"The same on {BRANCHES} streams at once.",
+        f"cuSPARSE SpMV per batch item, on {BRANCHES} parallel streams.",
         _with_streams,
         _csr_bytes,
         cuda=_branches,
@@ -225,7 +225,7 @@ PEERS: tuple[BatchKernel, ...] = (
     _captured(ELL_LOOP, "ell/chain"),
     BatchKernel(
         "scipy/loop",
-        "SciPy on one problem after the other.",
+        "SciPy SpMV per batch item.",
         _with_scipy,
         _csr_bytes,
         cpu=_one_by_one(_bind_scipy),
@@ -234,24 +234,24 @@ PEERS: tuple[BatchKernel, ...] = (
 )
 
 LOOPS = tuple(kernel.name for kernel in PEERS)
-"""Those that launch or call something for each problem."""
+"""Names of the kernels with one launch or call per batch item."""
 
 
 def _diagonal_kernels(form: Format) -> tuple[BatchKernel, ...]:
-    """Every algorithm of a format of the library, on the block-diagonal matrix that they share."""
+    """Return all algorithms of a library format on the shared block-diagonal matrix."""
 
     def store(batch: Batch) -> BlockDiagonal:
         return BlockDiagonal(batch, form.from_csr(batch.block_diagonal()))
 
     def bytes_needed(batch: Batch) -> int:
-        # The columns do not count: those within a problem take as many bytes.
+        # Column indices within an item need equally many bytes.
         shape = batch.n_rows, batch.n_cols, batch.row_pointers()
         return form.bytes_needed(CsrMatrix(*shape, batch.indices, batch.values)) + int(batch.indices.nbytes)
 
     return tuple(
         BatchKernel(
             form.name_of(kernel),
-            f"{kernel.summary} On the block-diagonal matrix.",
+            f"{kernel.summary.rstrip('.')}, on the block-diagonal matrix.",
             store,
             bytes_needed,
             cuda=_diagonal_product(cusparse.ALGORITHMS[kernel.variant]),
@@ -266,16 +266,16 @@ def _diagonal_product(algorithm: int) -> BatchProduct:
 
 
 DIAGONALS: tuple[BatchKernel, ...] = tuple(kernel for form in cusparse.FORMATS for kernel in _diagonal_kernels(form))
-"""What BEST chooses from: every algorithm on the block-diagonal matrix."""
+"""All algorithms on the block-diagonal matrix; BEST is the fastest of them."""
 
 
 def peers_on(backend: str) -> tuple[BatchKernel, ...]:
-    """The PEERS and DIAGONALS of that backend."""
+    """Return the PEERS and DIAGONALS that run on a back end."""
     return tuple(kernel for kernel in (*PEERS, *DIAGONALS) if kernel.product(backend) is not None)
 
 
 def peer_names(backend: str) -> tuple[str, ...]:
-    """What a study calls them: each of PEERS, and BEST for all of DIAGONALS."""
+    """Return the kernel names of a study: all PEERS of a back end, and BEST for the DIAGONALS."""
     on = peers_on(backend)
     best = (BEST,) if any(kernel in on for kernel in DIAGONALS) else ()
     return (*(kernel.name for kernel in PEERS if kernel in on), *best)

@@ -1,7 +1,7 @@
-"""cuGraph's PageRank through pylibcugraph: whole calls, told our ε, and then what brings its ranks under it.
+"""cuGraph's PageRank through pylibcugraph: complete calls with the tolerance ε, or with a verified tolerance.
 
-A call cannot be captured in a CUDA graph: it asks the device after each iteration whether to go on. It is timed as it
-is launched, on a graph that the library has renumbered and stored before.
+A call cannot be captured in a CUDA graph, because the host reads the convergence after each iteration. It is timed
+including its launches, on a graph that the library has renumbered and stored before.
 """
 
 import functools
@@ -19,52 +19,52 @@ from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 NAME = "cugraph"
 
 TOLERANCE = "tolerance"
-"""The axis of its cases, whose values are TOLD and VERIFIED."""
+"""Parameter of its cases, with the values TOLERANCE_EPSILON and TOLERANCE_VERIFIED."""
 
-TOLD, VERIFIED = "epsilon", "verified"
-"""It is told ε; it is told the loosest tolerance with which the residual of its ranks is under ε."""
+TOLERANCE_EPSILON, TOLERANCE_VERIFIED = "epsilon", "verified"
+"""Tolerance ε; the loosest tolerance for which the verified residual of the ranks is below ε."""
 
 ASKS = {"dangling": "teleport", "norm": "L1", "weights": "ignore"}
-"""The parameters of PageRank that mean the same to the library at these values alone."""
+"""Parameters of PageRank with the only values that the library supports."""
 
-NOT_INSTALLED = "cuGraph is not installed here. Install pylibcugraph-cu13, or pylibcugraph-cu12 for CUDA 12."
+NOT_INSTALLED = "cuGraph is not installed. Install pylibcugraph-cu13, or pylibcugraph-cu12 for CUDA 12."
 
 TENS, HALVINGS = 8, 3
-"""A tolerance is looked for so many powers of ten below ε, and then to a factor of 10^(1/2^HALVINGS)."""
+"""Range of the tolerance search in powers of ten below ε, and its refinement, to a factor of 10^(1/2^HALVINGS)."""
 
 POOL_BYTES = 2**32
-"""What the library's pool keeps between calls: without a pool each call would wait for the driver's allocations."""
+"""Bytes that the memory pool keeps between calls; without a pool each call would wait for allocations."""
 
 
 def peer_names(backend: str) -> tuple[str, ...]:
-    """Other libraries that run PageRank on a backend, whether they are installed or not."""
+    """Return the libraries that support PageRank on a back end, installed or not."""
     return (NAME,) if backend == "cuda" else ()
 
 
 def refuse(params: PageRankParams) -> None:
-    """Raises ParameterError where the parameters ask for something that the library does not compute."""
+    """Raise ParameterError for parameters that the library does not support."""
     for name, value in ASKS.items():
         if getattr(params, name) != value:
-            raise ParameterError(f"cuGraph does not know {name}={getattr(params, name)}; take {value}.")
+            raise ParameterError(f"cuGraph does not support {name}={getattr(params, name)}. Use {name}={value}.")
 
 
 @functools.cache
 def _library() -> Any:
-    """The module, with a pool for the memory of its calls; raises ParameterError where it is not installed."""
+    """Return pylibcugraph with a memory pool; raises ParameterError if it is not installed."""
     try:
         import pylibcugraph
         import rmm
     except ImportError as error:
-        raise ParameterError(f"{NOT_INSTALLED} The reason: {error}.") from None
+        raise ParameterError(f"{NOT_INSTALLED} Reason: {error}.") from None
     rmm.mr.set_current_device_resource(rmm.mr.CudaAsyncMemoryResource(release_threshold=POOL_BYTES))
     return pylibcugraph
 
 
 @contextmanager
-def _asked() -> Iterator[None]:
-    """Runs calls of the library: its errors become KernelError and DeviceMemoryError.
+def _library_call() -> Iterator[None]:
+    """Convert errors of library calls in the block to KernelError and DeviceMemoryError.
 
-    The library waits for the default stream and for no other, so what CuPy does for it is launched there.
+    The library waits only for the default stream, so CuPy's work for it is launched there.
     """
     import cupy
 
@@ -73,9 +73,9 @@ def _asked() -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        raise DeviceMemoryError(f"cuGraph has too little free memory: {error}.") from error
+        raise DeviceMemoryError(f"cuGraph has too little free GPU memory: {error}.") from error
     except (ValueError, RuntimeError) as error:
-        # An error of CUDA is a RuntimeError too; the stopwatch knows what it means.
+        # The stopwatch converts errors of CUDA, which are also of type RuntimeError.
         if type(error).__module__ != "builtins":
             raise
         raise KernelError(f"cuGraph failed: {error}.") from error
@@ -84,9 +84,9 @@ def _asked() -> Iterator[None]:
 
 
 class CugraphRanks:
-    """A graph as cuGraph holds it on the current GPU, renumbered, in fp64.
+    """A graph in cuGraph on the current GPU, renumbered, in fp64.
 
-    Raises ParameterError where the library is not installed or the parameters are none that it knows.
+    Raises ParameterError if the library is not installed or does not support the parameters.
     """
 
     def __init__(self, graph: TransitionMatrix, params: PageRankParams) -> None:
@@ -95,7 +95,7 @@ class CugraphRanks:
         import cupy
 
         pages = np.arange(graph.n, dtype=np.int32)
-        with _asked():
+        with _library_call():
             self._library = _library()
             self._handle = self._library.ResourceHandle()
             self._graph = self._library.SGGraph(
@@ -103,7 +103,7 @@ class CugraphRanks:
                 self._library.GraphProperties(is_symmetric=False, is_multigraph=False),
                 cupy.asarray(graph.pull.indices),
                 cupy.asarray(np.repeat(pages, np.diff(graph.pull.indptr))),
-                # The type of the ranks is that of the weights.
+                # The weights determine the type of the ranks.
                 weight_array=cupy.ones(graph.pull.nnz),
                 vertices_array=cupy.asarray(pages),
                 store_transposed=True,
@@ -113,14 +113,14 @@ class CugraphRanks:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The release of the library: {"cuGraph": "26.10.00"}."""
+        """Version of the library: {"cuGraph": "26.10.00"}."""
         return {"cuGraph": str(self._library.__version__)}
 
     def run(self, tolerance: float, iterations_max: int) -> tuple[Any, Any, bool]:
-        """Pages and their ranks on the device, in an order of the library's, and whether it says that it converged."""
+        """Return (pages, ranks, converged) of a run; arrays on the device, in the order of the library."""
         import cupy
 
-        with _asked():
+        with _library_call():
             pages, ranks, converged = self._library.pagerank(
                 self._handle,
                 self._graph,
@@ -138,32 +138,34 @@ class CugraphRanks:
             return pages, ranks, bool(converged)
 
     def ranks(self, tolerance: float, iterations_max: int) -> tuple[Any, bool]:
-        """The ranks of a run, float64 [n] on the host in the order of the pages, and whether it converged."""
+        """Return the ranks of a run, float64 [n] on the host, in the order of the pages, and whether it converged."""
         import cupy
 
-        pages, found, converged = self.run(tolerance, iterations_max)
+        pages, page_ranks, converged = self.run(tolerance, iterations_max)
         ranks = np.zeros(self._n)
-        with _asked():
-            ranks[cupy.asnumpy(pages)] = cupy.asnumpy(found)
+        with _library_call():
+            ranks[cupy.asnumpy(pages)] = cupy.asnumpy(page_ranks)
         return ranks, converged
 
     def iterations(self, tolerance: float, most: int) -> int:
-        """Iterations after which the library says that it converged, `most` where it never does.
+        """Return the iterations after which the library reports convergence; `most` if it never does.
 
-        It says so of a run that could have gone on, and not of one that came under the tolerance in its last iteration.
+        It does not report convergence that occurs in the last allowed iteration, so one more is allowed.
         """
         return 1 + bisect_left(range(1, most), True, key=lambda count: self.run(tolerance, count + 1)[2])
 
 
 def loosest_tolerance(is_right: Callable[[float], bool], epsilon: float) -> float:
-    """The loosest tolerance up to ε with which ranks are right, sought as TENS and HALVINGS say.
+    """Return the loosest tolerance ≤ ε with verified ranks, by a search with TENS and HALVINGS.
 
-    Raises KernelError where there is none.
+    Raises KernelError if there is none.
     """
     powers = (epsilon * 10.0**-ten for ten in range(TENS + 1))
     right = next((tolerance for tolerance in powers if is_right(tolerance)), None)
     if right is None:
-        raise KernelError(f"With no tolerance from {epsilon:g} down {TENS} powers of ten is the residual under ε.")
+        raise KernelError(
+            f"The residual stays above ε = {epsilon:g} for all tolerances down to {TENS} powers of ten below ε."
+        )
     if right == epsilon:
         return right
     wrong = 10 * right

@@ -1,6 +1,6 @@
-"""cuSPARSE's SpMV through its C API: every algorithm, each with its preprocess step, descriptors and buffers kept.
+"""cuSPARSE's SpMV through its C API: all algorithms, with preprocessing and reused descriptors and buffers.
 
-CuPy's `A @ x` builds descriptors and takes the default algorithm on every call; that is not what users compare with.
+CuPy's `A @ x` builds descriptors and uses the default algorithm in every call, which is not a fair baseline.
 """
 
 import ctypes
@@ -42,20 +42,20 @@ ALGORITHMS = {
     "coo_alg2": COO_ALG2,
     "sell_alg1": SELL_ALG1,
 }
-"""By the variant of the kernel."""
+"""Variant of the kernel → cusparseSpMVAlg_t."""
 
 SLICE = 32
-"""Rows of a SELL slice."""
+"""Rows per SELL slice."""
 
 
 def descriptor(create: str, *arguments: Any) -> LibraryObject:
-    """A cusparseSpMatDescr_t."""
+    """Return a cusparseSpMatDescr_t."""
     return LibraryObject(create, "cusparseDestroySpMat", *arguments)
 
 
 @dataclass(frozen=True, slots=True)
 class SpmvPlan:
-    """One algorithm prepared for one matrix and one pair of vectors: descriptors and workspace."""
+    """Descriptors and workspace of one algorithm for one matrix and one pair of vectors."""
 
     x: LibraryObject
     y: LibraryObject
@@ -64,11 +64,11 @@ class SpmvPlan:
 
 @dataclass(frozen=True)
 class CusparseLayout:
-    """A matrix as cuSPARSE holds it.
+    """A matrix in cuSPARSE.
 
-    arrays      device arrays behind the descriptor, which must stay alive with it
+    arrays      device arrays of the descriptor, which must stay alive with it
     descriptor  cusparseSpMatDescr_t
-    transposed  whether products are those of the transpose
+    transposed  whether SpMVs use the transpose
     """
 
     matrix: CsrMatrix
@@ -79,11 +79,11 @@ class CusparseLayout:
 
     @property
     def stored_bytes(self) -> int:
-        """Sum of the arrays behind the descriptor."""
+        """Bytes of the arrays of the descriptor."""
         return sum(int(array.nbytes) for array in self.arrays)
 
     def to_csr(self) -> CsrMatrix:
-        """The matrix that the layout was built from."""
+        """Return the matrix that the layout was built from."""
         return self.matrix
 
 
@@ -96,40 +96,40 @@ def _pointer_type(matrix: CsrMatrix) -> ctypes.c_int:
 
 
 def csr(matrix: CsrMatrix, transposed: bool = False) -> CusparseLayout:
-    """CSR, whose arrays are those of the matrix, or CSC of its transpose."""
+    """Return CSR, which shares the arrays of the matrix, or CSC of its transpose."""
     arrays = matrix.indptr, matrix.indices, matrix.values
     types = _pointer_type(matrix), ctypes.c_int(INDEX_32), ctypes.c_int(BASE_ZERO), ctypes.c_int(REAL_64)
-    made = descriptor("cusparseCreateCsr", *_shape(matrix), *map(pointer, arrays), *types)
-    return CusparseLayout(matrix, arrays, made, transposed)
+    matrix_descriptor = descriptor("cusparseCreateCsr", *_shape(matrix), *map(pointer, arrays), *types)
+    return CusparseLayout(matrix, arrays, matrix_descriptor, transposed)
 
 
 def pointers(lines: Any, n_lines: int, handle: LibraryObject) -> Any:
-    """Pointers, int32 [n_lines + 1], of entries sorted by line, int32; launched on the current stream.
+    """Return the pointers, int32 [n_lines + 1], of nonzeros sorted by line, int32, on the current stream.
 
-    Raises KernelError for more entries than an int32 counts, which cuSPARSE does not take.
+    Raises KernelError for 2³¹ nonzeros or more, which cuSPARSE does not support.
     """
     if lines.size > INDEX_LIMIT:
         raise KernelError(
-            f"cuSPARSE converts at most {INDEX_LIMIT} coordinates to CSR, not {lines.size}; use more devices, or pCSR."
+            f"cuSPARSE converts at most {INDEX_LIMIT} coordinates to CSR, not {lines.size}. Use more devices or pCSR."
         )
     import cupy
 
-    found = cupy.empty(n_lines + 1, np.int32)
+    result = cupy.empty(n_lines + 1, np.int32)
     set_stream(handle)
     sizes = ctypes.c_int(lines.size), ctypes.c_int(n_lines)
-    call("cusparseXcoo2csr", handle, pointer(lines), *sizes, pointer(found), ctypes.c_int(BASE_ZERO))
-    return found
+    call("cusparseXcoo2csr", handle, pointer(lines), *sizes, pointer(result), ctypes.c_int(BASE_ZERO))
+    return result
 
 
 def _coo(matrix: CsrMatrix) -> CusparseLayout:
     arrays = row_of_entries(matrix), matrix.indices, matrix.values
     types = ctypes.c_int(INDEX_32), ctypes.c_int(BASE_ZERO), ctypes.c_int(REAL_64)
-    made = descriptor("cusparseCreateCoo", *_shape(matrix), *map(pointer, arrays), *types)
-    return CusparseLayout(matrix, arrays, made)
+    matrix_descriptor = descriptor("cusparseCreateCoo", *_shape(matrix), *map(pointer, arrays), *types)
+    return CusparseLayout(matrix, arrays, matrix_descriptor)
 
 
 def _slice_widths(matrix: CsrMatrix) -> Any:
-    """Longest row of each slice, on the device of the matrix: [⌈n_rows / SLICE⌉]."""
+    """Return the longest row of each slice, on the device of the matrix: [⌈n_rows / SLICE⌉]."""
     xp = array_module(matrix.indptr)
     lengths = xp.zeros(-(-matrix.n_rows // SLICE) * SLICE, dtype=xp.int64)
     lengths[: matrix.n_rows] = matrix.indptr[1:] - matrix.indptr[:-1]
@@ -141,7 +141,7 @@ def _sell(matrix: CsrMatrix) -> CusparseLayout:
 
     widths = _slice_widths(matrix)
     slots = SLICE * int(widths.sum())
-    # cuSPARSE asks for one type of offsets and columns.
+    # cuSPARSE requires the same type for offsets and columns.
     index, code = (cupy.int32, INDEX_32) if slots <= INDEX_LIMIT else (cupy.int64, INDEX_64)
     offsets = cupy.zeros(widths.size + 1, dtype=index)
     offsets[1:] = cupy.cumsum(widths * SLICE)
@@ -154,8 +154,8 @@ def _sell(matrix: CsrMatrix) -> CusparseLayout:
     arrays = offsets, columns, values
     sizes = ctypes.c_int64(slots), ctypes.c_int64(SLICE)
     types = ctypes.c_int(code), ctypes.c_int(code), ctypes.c_int(BASE_ZERO), ctypes.c_int(REAL_64)
-    made = descriptor("cusparseCreateSlicedEll", *_shape(matrix), *sizes, *map(pointer, arrays), *types)
-    return CusparseLayout(matrix, arrays, made)
+    matrix_descriptor = descriptor("cusparseCreateSlicedEll", *_shape(matrix), *sizes, *map(pointer, arrays), *types)
+    return CusparseLayout(matrix, arrays, matrix_descriptor)
 
 
 def multiply(
@@ -167,10 +167,10 @@ def multiply(
     handle: LibraryObject | None = None,
     once: bool = False,
 ) -> None:
-    """y := A·x, or y := A·x + y where it `adds`, on the current stream; the first call prepares it.
+    """Compute y := A·x, or y := A·x + y if it `adds`, on the current stream; the first call prepares a plan.
 
-    handle  of the current GPU; None: one that all callers share
-    once    without the preprocess step, which pays off with more products
+    handle  handle of the current GPU; None: the shared one
+    once    skip preprocessing, which pays off only after several SpMVs
     """
     if not layout.matrix.nnz:
         if not adds:
@@ -184,7 +184,7 @@ def multiply(
 
 
 def bind(layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool = False) -> Callable[[], None]:
-    """The product of a matrix with entries as a call that makes nothing anew, on the stream of the shared handle."""
+    """Return the SpMV of a matrix with nonzeros as a call that allocates nothing, on the shared handle's stream."""
     arguments = _prepared(shared_handle(), layout, algorithm, x, y, adds, once=False)
     return functools.partial(call, "cusparseSpMV", *arguments)
 
@@ -192,7 +192,7 @@ def bind(layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool = Fa
 def _prepared(
     handle: LibraryObject, layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool, once: bool
 ) -> tuple[Any, ...]:
-    """The arguments of the product, prepared where they are new."""
+    """Return the arguments of the SpMV; prepare a plan for new vectors."""
     key = algorithm, x.data.ptr, y.data.ptr, adds
     if key not in layout.plans:
         layout.plans[key] = _plan(handle, layout, algorithm, x, y, adds, once)
@@ -207,7 +207,7 @@ def _product(algorithm: int) -> Callable[[CusparseLayout], Launch]:
 def _plan(
     handle: LibraryObject, layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool, once: bool
 ) -> SpmvPlan:
-    """Sizes the workspace and runs the algorithm's preprocess step, which are the matrix's for all its vectors."""
+    """Return a new plan; workspace and preprocessing are shared by all vectors of the matrix."""
     import cupy
 
     vectors = vector(x), vector(y)
@@ -242,14 +242,14 @@ def _format(
     kernels = tuple(
         Kernel(
             variant,
-            f"cuSPARSE {variant.upper()}, preprocessed.",
+            f"cuSPARSE {variant.upper()}, with preprocessing.",
             cuda=_product(ALGORITHMS[variant]),
             libraries=version,
         )
         for variant in algorithms
     )
     return Format(
-        "cusparse", f"cuSPARSE {structure}", f"NVIDIA's library on {structure}.", bytes_needed, build, kernels
+        "cusparse", f"cuSPARSE {structure}", f"NVIDIA's library with {structure}.", bytes_needed, build, kernels
     )
 
 

@@ -1,4 +1,4 @@
-"""cuSPARSE's SpMV on BSR: where the entries of a matrix are dense blocks, and fill them."""
+"""cuSPARSE's SpMV on BSR, for matrices whose nonzeros form complete dense blocks."""
 
 import ctypes
 import functools
@@ -15,17 +15,17 @@ BSR_ALG1 = 6
 """cusparseSpMVAlg_t."""
 
 BY_ROWS = 2
-"""cusparseOrder_t: of the values of a block."""
+"""cusparseOrder_t of the values of a block."""
 
 SIZES = (8, 7, 6, 5, 4, 3, 2)
-"""Rows and columns of the blocks that are looked for, the largest first."""
+"""Block sizes that are tried, the largest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """The entries of a matrix as dense blocks of `size` rows and columns.
+    """The nonzeros of a matrix as dense blocks of `size` rows and columns.
 
-    pointers  of the rows of blocks, int32 [n_rows / size + 1]; columns  of blocks, int32 [blocks]
+    pointers  block row pointers, int32 [n_rows / size + 1]; columns: block columns, int32 [blocks]
     values    float64 [blocks, size, size]
     """
 
@@ -36,19 +36,21 @@ class Blocks:
 
 
 def find_blocks(matrix: CsrMatrix) -> Blocks:
-    """The largest blocks that the entries fill, on the device of the matrix.
+    """Return the largest blocks that the nonzeros fill, on the device of the matrix.
 
-    Raises ParameterError where there are none.
+    Raises ParameterError if there are no such blocks.
     """
-    found = (_blocks(matrix, size) for size in SIZES if matrix.nnz <= INDEX_LIMIT)
-    blocks = next((blocks for blocks in found if blocks is not None), None)
+    candidates = (_blocks(matrix, size) for size in SIZES if matrix.nnz <= INDEX_LIMIT)
+    blocks = next((blocks for blocks in candidates if blocks is not None), None)
     if blocks is None:
-        raise ParameterError(f"The entries are no dense blocks of {SIZES[-1]} to {SIZES[0]} rows and columns.")
+        raise ParameterError(
+            f"Not applicable: the nonzeros do not form dense blocks of {SIZES[-1]} to {SIZES[0]} rows and columns."
+        )
     return blocks
 
 
 def _blocks(matrix: CsrMatrix, b: int) -> Blocks | None:
-    """Blocks of that size, None where entries would have to be filled in."""
+    """Return the blocks of a size, or None if a block would be incomplete."""
     xp = array_module(matrix.indptr)
     if not matrix.nnz or matrix.n_rows % b or matrix.n_cols % b or matrix.nnz % (b * b):
         return None
@@ -59,7 +61,7 @@ def _blocks(matrix: CsrMatrix, b: int) -> Blocks | None:
     pointers = starts // (b * b)
     block = xp.arange(matrix.nnz // (b * b))
     row = xp.searchsorted(pointers, block, side="right") - 1
-    # The rows of a block lie as far apart as its row of blocks has columns, beginning where that begins.
+    # Rows of a block are `lengths` entries apart, as all rows of a block row are equally long.
     first = starts[row] + (block - pointers[row]) * b
     within = xp.arange(b)
     places = (first[:, None] + within * lengths[row, :1])[:, :, None] + within
@@ -75,20 +77,20 @@ def _build(matrix: CsrMatrix) -> CusparseLayout:
     sizes = matrix.n_rows // blocks.size, matrix.n_cols // blocks.size, blocks.columns.size, blocks.size, blocks.size
     kinds = INDEX_32, INDEX_32, BASE_ZERO, REAL_64, BY_ROWS
     arguments = (*map(ctypes.c_int64, sizes), *map(pointer, arrays), *map(ctypes.c_int, kinds))
-    made = descriptor("cusparseCreateBsr", *arguments)
-    return CusparseLayout(matrix, arrays, made)
+    matrix_descriptor = descriptor("cusparseCreateBsr", *arguments)
+    return CusparseLayout(matrix, arrays, matrix_descriptor)
 
 
 FORMAT = Format(
     "cusparse",
     "cuSPARSE BSR",
-    "NVIDIA's library on BSR, where the entries are dense blocks.",
+    "NVIDIA's library with BSR, for nonzeros that form dense blocks.",
     lambda matrix: 12 * matrix.nnz,
     _build,
     (
         Kernel(
             "bsr_alg1",
-            "cuSPARSE BSR_ALG1, preprocessed.",
+            "cuSPARSE BSR_ALG1, with preprocessing.",
             cuda=lambda layout: functools.partial(multiply, layout, BSR_ALG1),
             libraries=version,
         ),

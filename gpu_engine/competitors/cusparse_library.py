@@ -1,4 +1,4 @@
-"""The cuSPARSE that is loaded: CuPy's, or the one that a variable names; its handles and what it keeps."""
+"""Access to cuSPARSE: the library of CuPy, or the file that SPARSIGHT_CUSPARSE names, and its handles."""
 
 import ctypes
 import functools
@@ -11,7 +11,7 @@ from typing import Any
 from gpu_engine.errors import KernelError
 
 VARIABLE = "SPARSIGHT_CUSPARSE"
-"""Names the file of another libcusparse than the one that CuPy has; a libnvJitLink beside it is loaded with it."""
+"""Variable with the path of another libcusparse; a libnvJitLink next to it is loaded too."""
 
 INDEX_32, INDEX_64 = 2, 3
 BASE_ZERO = 0
@@ -22,59 +22,59 @@ ONE, ZERO = ctypes.c_double(1.0), ctypes.c_double(0.0)
 
 @functools.cache
 def library() -> Any:
-    """The library; raises KernelError where the file that the variable names cannot be loaded."""
-    named = os.environ.get(VARIABLE)
-    if not named:
+    """Return the loaded library; raises KernelError if the file in SPARSIGHT_CUSPARSE cannot be loaded."""
+    file = os.environ.get(VARIABLE)
+    if not file:
         return ctypes.CDLL(_path_of_cupys())
-    path = Path(named).expanduser().absolute()
+    path = Path(file).expanduser().absolute()
     try:
-        # Whoever asks for a library by its name alone gets the first of that name that the process has: the linker has
-        # to be of this release, and CuPy is to keep its own cuSPARSE.
+        # A library that is requested by name is the first one of that name in the process. Therefore the linker must
+        # be of this release, and CuPy's cuSPARSE is loaded before the other one.
         for linker in sorted(path.parent.glob("libnvJitLink.so*"))[:1]:
             ctypes.CDLL(str(linker), mode=ctypes.RTLD_GLOBAL)
         with suppress(RuntimeError):
             _path_of_cupys()
         return ctypes.CDLL(str(path))
     except OSError as error:
-        raise KernelError(f"{VARIABLE} names {path}, which cannot be loaded: {error}. Name a libcusparse.so.") from None
+        raise KernelError(f"Cannot load {path}: {error}. Set {VARIABLE} to the path of a libcusparse.so.") from None
 
 
 def _path_of_cupys() -> str:
-    """Where the library lies that CuPy takes, which is loaded; raises RuntimeError where there is none."""
+    """Return the path of the cuSPARSE of CuPy, after loading it; raises RuntimeError if there is none."""
     from cuda.pathfinder import load_nvidia_dynamic_lib
 
     return str(load_nvidia_dynamic_lib("cusparse").abs_path)
 
 
 def call(function: str, *arguments: Any) -> None:
-    """Calls a function of the library; raises KernelError where it refuses."""
+    """Call a function of the library; raises KernelError if its status is not 0."""
     status = getattr(library(), function)(*arguments)
     if status:
         raise KernelError(f"{function} failed with cuSPARSE status {status}.")
 
 
 class LibraryObject:
-    """What cuSPARSE keeps of a matrix, a vector, a product or a GPU; it is destroyed with the last reference.
+    """A cuSPARSE object of a matrix, vector, SpMV, or GPU; it is destroyed with its last reference.
 
-    A call of the library takes it as its pointer.
+    It can be passed as a pointer to calls of the library.
     """
 
     def __init__(
         self, create: str, destroy: str, *arguments: Any, leading: tuple[Any, ...] = (), needs: Any = None
     ) -> None:
-        """`create` takes its place after `leading`; what the object `needs` lives as long as it does.
+        """Create the object with `create(*leading, &object, *arguments)`; it keeps `needs` alive.
 
-        Raises KernelError where cuSPARSE refuses.
+        Raises KernelError if cuSPARSE reports an error.
         """
         self._as_parameter_, self._needs = ctypes.c_void_p(), needs
         call(create, *leading, ctypes.byref(self._as_parameter_), *arguments)
         finalizer = weakref.finalize(self, getattr(library(), destroy), self._as_parameter_)
-        # When the process ends, CUDA may be gone before.
+        # At the end of the process, CUDA may already be unloaded.
         finalizer.atexit = False
 
 
 def new_handle() -> LibraryObject:
-    """A handle of the current GPU; it may serve one thread at a time, and no call by itself."""
+    """Return a new handle of the current GPU, for one thread at a time."""
     return LibraryObject("cusparseCreate", "cusparseDestroy")
 
 
@@ -84,7 +84,7 @@ def _handle(device: int) -> LibraryObject:  # noqa: ARG001 (a handle belongs to 
 
 
 def shared_handle() -> LibraryObject:
-    """The handle of all callers on the current GPU without one of their own, set to the current stream."""
+    """Return the shared handle of the current GPU, set to the current stream."""
     import cupy
 
     handle = _handle(cupy.cuda.runtime.getDevice())
@@ -93,7 +93,7 @@ def shared_handle() -> LibraryObject:
 
 
 def set_stream(handle: LibraryObject) -> None:
-    """Makes calls with the handle launch on the current stream."""
+    """Set the stream of a handle to the current stream."""
     import cupy
 
     call("cusparseSetStream", handle, ctypes.c_void_p(cupy.cuda.get_current_stream().ptr))
@@ -101,18 +101,18 @@ def set_stream(handle: LibraryObject) -> None:
 
 @functools.cache
 def version() -> dict[str, str]:
-    """The release of the library that is loaded: {"cuSPARSE": "12.6.2"}."""
+    """Return the version of the loaded library: {"cuSPARSE": "12.6.2"}."""
     number = ctypes.c_int()
     call("cusparseGetVersion", new_handle(), ctypes.byref(number))
     return {"cuSPARSE": f"{number.value // 1000}.{number.value // 100 % 10}.{number.value % 100}"}
 
 
 def pointer(array: Any) -> ctypes.c_void_p:
-    """Where a device array begins."""
+    """Return the pointer to a device array."""
     return ctypes.c_void_p(array.data.ptr)
 
 
 def vector(array: Any) -> LibraryObject:
-    """The descriptor of a vector, float64."""
+    """Return the descriptor of a float64 vector."""
     sizes = ctypes.c_int64(array.size), pointer(array), ctypes.c_int(REAL_64)
     return LibraryObject("cusparseCreateDnVec", "cusparseDestroyDnVec", *sizes)

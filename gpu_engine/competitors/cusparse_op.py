@@ -1,4 +1,4 @@
-"""cuSPARSE's SpMVOp: a plan made once for a matrix, which then multiplies; it came with CUDA 13.1."""
+"""cuSPARSE's SpMVOp, new in CUDA 13.1: a plan per matrix, which then multiplies."""
 
 import ctypes
 import functools
@@ -26,12 +26,12 @@ from gpu_engine.errors import ParameterError
 from gpu_engine.formats.base import Format, Kernel, Launch
 
 ALGORITHMS = {"op_alg1": 1, "op_alg2": 2}
-"""cusparseSpMVOpAlg_t by the variant of the kernel."""
+"""Variant of the kernel → cusparseSpMVOpAlg_t."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """z := A·x + 0·y for one pair of vectors; `plan` keeps all that it was made from."""
+    """A plan of z := A·x + 0·y for one pair of vectors; `plan` keeps its inputs alive."""
 
     plan: LibraryObject
     x: LibraryObject
@@ -41,30 +41,30 @@ class Plan:
 
 @dataclass(frozen=True)
 class OpLayout:
-    """CSR with the plans of its products."""
+    """CSR with the plans of its SpMVs."""
 
     csr: CusparseLayout
     plans: dict[tuple[int, int, int], Plan] = field(default_factory=dict)
 
     @property
     def stored_bytes(self) -> int:
-        """Of the CSR: what a plan holds beside it the library does not say."""
+        """Bytes of the CSR arrays; the library does not report the bytes of a plan."""
         return self.csr.stored_bytes
 
     def to_csr(self) -> CsrMatrix:
-        """The matrix that the layout was built from."""
+        """Return the matrix that the layout was built from."""
         return self.csr.matrix
 
 
 def _build(matrix: CsrMatrix) -> OpLayout:
-    """Raises ParameterError where the library that is loaded is older than SpMVOp."""
+    """Return the layout; raises ParameterError if the loaded library lacks SpMVOp."""
     if not hasattr(library(), "cusparseSpMVOp"):
-        raise ParameterError(f"cuSPARSE {version()['cuSPARSE']} has no SpMVOp; name a newer library by {VARIABLE}.")
+        raise ParameterError(f"cuSPARSE {version()['cuSPARSE']} has no SpMVOp. Set {VARIABLE} to a newer library.")
     return OpLayout(csr(matrix))
 
 
 def _multiply(layout: OpLayout, algorithm: int, x: Any, y: Any) -> None:
-    """y := A·x on the current stream; the first call plans it."""
+    """Compute y := A·x on the current stream; the first call creates a plan."""
     handle, key = shared_handle(), (algorithm, x.data.ptr, y.data.ptr)
     if key not in layout.plans:
         layout.plans[key] = _planned(handle, layout, algorithm, x, y)
@@ -75,7 +75,7 @@ def _multiply(layout: OpLayout, algorithm: int, x: Any, y: Any) -> None:
 def _planned(handle: LibraryObject, layout: OpLayout, algorithm: int, x: Any, z: Any) -> Plan:
     import cupy
 
-    # The library asks for the y of z = α·A·x + β·y whatever β is.
+    # The library requires y of z = α·A·x + β·y even if β = 0.
     unread = cupy.zeros_like(z)
     vectors = vector(x), vector(unread), vector(z)
     product = (
@@ -91,7 +91,7 @@ def _planned(handle: LibraryObject, layout: OpLayout, algorithm: int, x: Any, z:
     needs = workspace, unread, layout.csr.descriptor, *vectors
     create, destroy = "cusparseSpMVOp_createDescr", "cusparseSpMVOp_destroyDescr"
     described = LibraryObject(create, destroy, *product, pointer(workspace), leading=(handle,), needs=needs)
-    # The code that it could be given for what follows the product: none.
+    # No code for an epilogue.
     code = None, ctypes.c_size_t(0)
     create, destroy = "cusparseSpMVOp_createPlan", "cusparseSpMVOp_destroyPlan"
     plan = LibraryObject(create, destroy, *code, leading=(handle, described), needs=described)
@@ -105,7 +105,7 @@ def _product(algorithm: int) -> Callable[[OpLayout], Launch]:
 FORMAT = Format(
     "cusparse",
     "cuSPARSE SpMVOp",
-    "NVIDIA's library on CSR, planned.",
+    "NVIDIA's library with CSR and a plan.",
     lambda matrix: matrix.stored_bytes,
     _build,
     tuple(

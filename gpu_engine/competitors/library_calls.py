@@ -1,4 +1,4 @@
-"""LIBRARY_CALLS: `A @ x` of other libraries, as their users write it; what each call needs, the library makes in it."""
+"""LIBRARY_CALLS: `A @ x` of other libraries as users write it, including all work of the library per call."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 
 Call = Callable[[], Any]
-"""One product, whose answer is a new vector in the library's own kind, or one that it was given."""
+"""Call of one SpMV; it returns a new vector of the library, or the given output vector."""
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryCall:
-    """A product as users of a library write it.
+    """The SpMV of a library as users write it.
 
-    bind      (CSR, x) on one device → the call, its matrix made before; launches on CuPy's current stream
-    versions  of the library, by its name
+    bind      (CSR, x) on one device → the call, with the matrix already built; launches on CuPy's current stream
+    versions  function that returns library name → version
     """
 
     name: str
@@ -30,28 +30,28 @@ class LibraryCall:
 
 
 def installed(module: str, library: str, package: str) -> Any:
-    """The module; raises ParameterError where the library is not installed."""
+    """Return an imported module; raises ParameterError if the library is not installed."""
     try:
         return import_module(module)
     except ImportError as error:
-        raise ParameterError(f"{library} is not installed here ({error}); pip install {package}.") from None
+        raise ParameterError(f"{library} is not installed ({error}). Install it: pip install {package}.") from None
 
 
 def _scipy(matrix: CsrMatrix, x: Any) -> Call:
-    held = matrix.to_scipy()
-    return lambda: held @ x
+    scipy_matrix = matrix.to_scipy()
+    return lambda: scipy_matrix @ x
 
 
 def cupyx_matrix(matrix: CsrMatrix) -> Any:
-    """A device matrix as one of cupyx.scipy.sparse, which shares its arrays."""
+    """Return a device matrix as a matrix of cupyx.scipy.sparse that shares its arrays."""
     from cupyx.scipy.sparse import csr_matrix
 
     return csr_matrix((matrix.values, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _cupy(matrix: CsrMatrix, x: Any) -> Call:
-    held = cupyx_matrix(matrix)
-    return lambda: held @ x
+    cupy_matrix = cupyx_matrix(matrix)
+    return lambda: cupy_matrix @ x
 
 
 def _torch(matrix: CsrMatrix, x: Any) -> Call:
@@ -61,8 +61,8 @@ def _torch(matrix: CsrMatrix, x: Any) -> Call:
 
         torch.cuda.set_stream(torch.cuda.ExternalStream(cupy.cuda.get_current_stream().ptr))
     arrays = (torch.from_dlpack(array) for array in (matrix.indptr, matrix.indices, matrix.values))
-    held, vector = torch.sparse_csr_tensor(*arrays, size=matrix.shape), torch.from_dlpack(x)
-    return lambda: held @ vector
+    tensor, vector = torch.sparse_csr_tensor(*arrays, size=matrix.shape), torch.from_dlpack(x)
+    return lambda: tensor @ vector
 
 
 def _nvmath(matrix: CsrMatrix, x: Any) -> Call:

@@ -1,4 +1,4 @@
-"""Customized precision by mantissa segmentation (CPMS): fp64 stored in segments, of which a kernel reads the first k.
+"""Customized precision by mantissa segmentation (CPMS): fp64 values in segments, of which a kernel reads the first k.
 
 Source: CPMS PageRank paper, §IV.
 """

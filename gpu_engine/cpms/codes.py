@@ -1,26 +1,26 @@
-"""The bits of an fp64 value that segments hold: those of IEEE, or fewer of the exponent and more of the mantissa."""
+"""Codes of fp64 values in segments: IEEE bits, or fewer exponent bits and more mantissa bits."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 SHORT_EXPONENT_BITS = 6
-"""Of a short exponent: numbers under 2, down to 2⁻⁶³. A rank or a share of 1/n or 1/out-degree is one of them."""
+"""Bits of a short exponent, for numbers from 2⁻⁶³ to below 2, such as ranks and shares of 1/n or 1/out-degree."""
 
 IEEE_EXPONENT_BITS, MANTISSA_BITS = 11, 52
 BEYOND = 1024
-"""The exponent field of 2, which short exponents end before."""
+"""Exponent field of 2, the first one that short exponents cannot represent."""
 
 
 class Code(NamedTuple):
-    """A value whose fp64 bits are b is the code ((b − base) << up) + half, modulo 2⁶⁴; the order of values is kept.
+    """Code of values: fp64 bits b become ((b − base) << up) + half, modulo 2⁶⁴, which preserves the order of values.
 
-    Of its first k segments alone the bits are ((c − h) >> up) + base, where code c and h, which is half, are cut to
-    these: so the cut rounds to nearest. Bits outside of base … last are stored as the nearer one of them.
+    The first k segments of a code c give the bits ((c − h) >> up) + base, where c and h, which is half, are truncated
+    to these segments; so truncation rounds to nearest. Bits outside of base … last are stored as the nearer of the two.
 
-    up    uint64, bits that every code would have in common
-    base  uint64, the bits of the least value
-    half  uint64, half a unit of each head
+    up    uint64, number of leading bits that all codes would share
+    base  uint64, bits of the least value
+    half  uint64, half a unit in the last place of each number of leading segments
     """
 
     up: np.uint64
@@ -29,12 +29,12 @@ class Code(NamedTuple):
 
     @property
     def last(self) -> np.uint64:
-        """The bits of the greatest value."""
+        """Bits of the greatest value."""
         return np.uint64(int(self.base) + ((2**64 - 1 - int(self.half)) >> int(self.up)))
 
 
 def code_of(segments: int, short: bool) -> Code:
-    """The code of values in so many segments: as IEEE has them, or with short exponents and rounded heads."""
+    """Return the code of values in segments: IEEE bits, or short exponents with rounding to nearest."""
     if not short:
         return Code(np.uint64(0), np.uint64(0), np.uint64(0))
     width = 64 // segments
@@ -44,7 +44,7 @@ def code_of(segments: int, short: bool) -> Code:
 
 
 def head_bits(segments: int, k: int, short: bool) -> int:
-    """Mantissa bits to which the first k segments are right: a rounded head errs as one more bit does that is cut."""
+    """Return the mantissa bits that the first k segments represent; rounding to nearest counts as one bit more."""
     width = 64 // segments * k
     exact = width - (SHORT_EXPONENT_BITS if short else 1 + IEEE_EXPONENT_BITS)
     return min(exact + short * (k < segments), MANTISSA_BITS)

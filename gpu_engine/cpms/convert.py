@@ -1,4 +1,4 @@
-"""IEEE fp64 to CPMS and back, in place: groups are reordered each by itself, in parallel, without a second buffer.
+"""Conversion of IEEE fp64 to CPMS and back, in place: each group is reordered by itself, in parallel.
 
 Source: CPMS PageRank paper, §IV.A.
 """
@@ -15,7 +15,7 @@ from gpu_engine.host.jit import numba
 
 TO_CPMS, TO_IEEE = "to_cpms", "to_ieee"
 CODES = {False: "Ieee", True: "Short"}
-"""The C++ type of the code, by whether exponents are short."""
+"""C++ type of the code, by whether exponents are short."""
 
 SOURCE = CudaSource(
     __package__,
@@ -26,10 +26,10 @@ BLOCK = 256
 
 
 def to_cpms(storage: Any, n: int, segments: int, short: bool = False) -> Segmented:
-    """Splits n values in place; raises ParameterError where the storage is not theirs in whole groups.
+    """Split n values into segments in place; raise ParameterError if the storage does not have whole groups.
 
-    storage  float64 [whole groups], the values and zeros, as `padded` makes it; the result holds on to it
-    short    with short exponents, of which Segmented says which values they keep
+    storage  float64 [whole groups], the values followed by zeros, as from `padded`; the result keeps it
+    short    with short exponents; Segmented documents the values that they can represent
     """
     segmented = Segmented(storage, n, segments, short=short)
     if isinstance(storage, np.ndarray):
@@ -41,9 +41,11 @@ def to_cpms(storage: Any, n: int, segments: int, short: bool = False) -> Segment
 
 
 def to_ieee(segmented: Segmented) -> Any:
-    """The values, joined in place: float64 [n], a view of the storage, which holds no segments from then on."""
+    """Join the segments in place and return the values: float64 [n], a view of the storage."""
     if segmented.block_bytes != BLOCK_BYTES:
-        raise ParameterError(f"Blocks of {segmented.block_bytes} bytes are not converted in place; take {BLOCK_BYTES}.")
+        raise ParameterError(
+            f"Blocks of {segmented.block_bytes} bytes cannot be converted in place. Use {BLOCK_BYTES}."
+        )
     if isinstance(segmented.storage, np.ndarray):
         segments = segmented.segments
         _to_ieee(segmented.units, group_size(segments), segments, segmented.code, numba.get_num_threads())
@@ -56,7 +58,7 @@ def _cuda(kernel: str, segmented: Segmented) -> None:
     storage, segments = segmented.storage, segmented.segments
     if storage.data.ptr % BLOCK_BYTES:
         raise ParameterError(
-            f"The storage does not begin at a multiple of {BLOCK_BYTES} bytes; take it from `padded` or `allocate`."
+            f"The storage does not begin at a multiple of {BLOCK_BYTES} bytes. Create it with `padded` or `allocate`."
         )
     groups = storage.size // group_size(segments)
     if groups:
@@ -65,12 +67,12 @@ def _cuda(kernel: str, segmented: Segmented) -> None:
         SOURCE.function(f"{kernel}<{segments}, {code}>")((blocks,), (BLOCK,), (np.int64(groups), storage))
 
 
-# Both loops have one array as argument: Numba tells the compiler that the arguments of a parallel loop do not overlap.
+# Both loops take one array, because Numba tells the compiler that the arguments of a parallel loop do not overlap.
 
 
 @numba.njit(parallel=True, cache=True)
 def _to_cpms(units: Any, values: int, segments: int, code: Code, last: np.uint64, threads: int) -> None:
-    """Groups of so many values, as many a thread, each through a buffer of its own."""
+    """Convert groups of `values` values, equally many per thread, each through a buffer of its thread."""
     size = values * segments
     groups = units.size // size
     for thread in numba.prange(threads):
@@ -90,7 +92,7 @@ def _to_cpms(units: Any, values: int, segments: int, code: Code, last: np.uint64
 
 @numba.njit(parallel=True, cache=True)
 def _to_ieee(units: Any, values: int, segments: int, code: Code, threads: int) -> None:
-    """The inverse of `_to_cpms`."""
+    """Undo `_to_cpms`."""
     size = values * segments
     groups = units.size // size
     for thread in numba.prange(threads):

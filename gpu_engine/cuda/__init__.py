@@ -1,1 +1,1 @@
-"""CUDA sources beside Python: load.py is the only place that compiles, and every header lies here."""
+"""CUDA support: compiler, kernel cache, launches, and all headers of CUDA sources."""

@@ -1,4 +1,4 @@
-"""The only place that compiles CUDA: from a text to machine code of one architecture, by NVRTC, which needs no GPU."""
+"""Compiles CUDA text to machine code of one architecture with NVRTC, which needs no GPU."""
 
 import functools
 import hashlib
@@ -11,18 +11,18 @@ from typing import Any
 from gpu_engine.errors import KernelError, UnavailableError
 
 FLAGS = ("--std=c++17", "-default-device")
-"""NVRTC options of every source; constants come in as template arguments, never as generated text."""
+"""NVRTC options of every source; constants are template arguments, never generated text."""
 
 OPTIONS = (*FLAGS, "-ftz=true")
-"""The same with what CuPy adds: whoever compiles a text by either gets the same machine code."""
+"""FLAGS and the options that CuPy adds, so that both compile a text to the same machine code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """Machine code of a text.
+    """Machine code of a CUDA text.
 
-    cubin  as the driver loads it
-    names  what each instantiation is called in it
+    cubin  binary for the driver
+    names  instantiation → name in the binary
     """
 
     cubin: bytes
@@ -30,13 +30,13 @@ class Compiled:
 
 
 def nvrtc_version() -> str:
-    """Release of the compiler, `13.0`; raises UnavailableError where it is not installed."""
+    """Return the release of NVRTC, such as `13.0`; raises UnavailableError if it is not installed."""
     return ".".join(map(str, _nvrtc().getVersion()))
 
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """All that machine code depends on.
+    """Inputs that determine machine code.
 
     text            CUDA C++ that includes nothing
     instantiations  C++ name expressions of its kernels
@@ -51,14 +51,14 @@ class Compilation:
 
     @property
     def key(self) -> str:
-        """The sha256 of all of it: 64 hex digits."""
+        """SHA-256 of all inputs: 64 hex digits."""
         parts = (self.text, self.instantiations, self.arch, self.options, self.version)
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def run(self) -> Compiled:
-        """Compiles, for a second or so on one core; raises KernelError with the compiler's log.
+        """Compile, in about a second on one core; raises KernelError with the compiler's log.
 
-        Several threads compile at once.
+        Several threads may compile at the same time.
         """
         nvrtc = _nvrtc()
         program = nvrtc.createProgram(self.text, "", (), ())
@@ -76,24 +76,24 @@ class Compilation:
 
 
 def architecture(capability: str) -> str:
-    """What to compile for on a GPU of a compute capability, `9.0` or `90`: `sm_90`.
+    """Return the architecture to compile for, such as `sm_90`, of a compute capability, `9.0` or `90`.
 
-    Raises KernelError where the compiler knows no architecture that runs there.
+    Raises KernelError if NVRTC supports no architecture that runs on this GPU.
     """
-    wanted = int(capability.replace(".", ""))
+    requested = int(capability.replace(".", ""))
     known = sorted(int(arch) for arch in _nvrtc().getSupportedArchs())
     # Machine code runs on all later GPUs of its generation.
-    fitting = [arch for arch in known if arch <= wanted and arch // 10 == wanted // 10]
+    fitting = [arch for arch in known if arch <= requested and arch // 10 == requested // 10]
     if not fitting:
         raise KernelError(
-            f"NVRTC {nvrtc_version()} compiles for sm_{known[0]} to sm_{known[-1]}, and this GPU is sm_{wanted}. "
-            "Install a CuPy whose compiler knows it."
+            f"NVRTC {nvrtc_version()} compiles for sm_{known[0]} to sm_{known[-1]}, but this GPU is sm_{requested}. "
+            "Install a CuPy whose NVRTC supports it."
         )
     return f"sm_{fitting[-1]}"
 
 
 def _nvrtc() -> Any:
-    """CuPy's binding of the compiler; raises UnavailableError where the compiler is not installed."""
+    """Return CuPy's binding of NVRTC; raises UnavailableError if NVRTC is not installed."""
     with _OPENING:
         return _opened()
 
@@ -103,7 +103,7 @@ _OPENING = threading.Lock()
 
 @functools.cache
 def _opened() -> Any:
-    """The compiler after its first compilation, in which it opens a library: two at once fail at that."""
+    """Return NVRTC after a first compilation, because its initialization fails in two threads at once."""
     try:
         from cupy.cuda import nvrtc
 
@@ -112,7 +112,7 @@ def _opened() -> Any:
         nvrtc.destroyProgram(program)
     except (ImportError, RuntimeError) as error:
         raise UnavailableError(
-            f"Kernels for GPUs are compiled by CuPy's NVRTC, which is missing: {error}. "
+            f"CuPy's NVRTC, which compiles the GPU kernels, is missing: {error}. "
             "Install Sparsight with the extra cuda13 or cuda12."
         ) from error
     return nvrtc

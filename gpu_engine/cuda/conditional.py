@@ -1,6 +1,6 @@
-"""Conditional nodes of CUDA graphs: what a stream that is captured repeats while a kernel says so, or does if it does.
+"""Conditional nodes of CUDA graphs: work that is repeated while, or done if, a kernel sets a condition.
 
-CuPy has no call for them; these are the driver's, which knows them from CUDA 12.4 on. A kernel sets a condition by
+CuPy has no calls for them; the driver has them since CUDA 12.4. A kernel sets a condition with
 cudaGraphSetConditional(handle, value).
 """
 
@@ -14,7 +14,7 @@ import cupy
 from gpu_engine.errors import DeviceError
 
 NEEDED = 12040
-"""Version of the driver from which on there are conditional nodes."""
+"""Minimum version of the driver with conditional nodes."""
 
 CONDITIONAL = 13
 """CU_GRAPH_NODE_TYPE_CONDITIONAL."""
@@ -57,12 +57,12 @@ class _NodeParams(ctypes.Structure):
 
 
 def supported() -> bool:
-    """Whether the driver has conditional nodes."""
+    """Return whether the driver has conditional nodes."""
     return int(cupy.cuda.runtime.driverGetVersion()) >= NEEDED
 
 
 def new_handle(default: int) -> int:
-    """A condition of the graph that the current stream is captured into; it has the value `default` at each launch."""
+    """Return a condition of the graph under capture on the current stream; each launch sets it to `default`."""
     handle = ctypes.c_uint64()
     graph, _, _ = _capture()
     _call("cuGraphConditionalHandleCreate", ctypes.byref(handle), graph, _context(), default, ASSIGN_DEFAULT)
@@ -71,21 +71,21 @@ def new_handle(default: int) -> int:
 
 @contextmanager
 def while_true(handle: int) -> Iterator[None]:
-    """What the block launches on the current stream, which is captured, is repeated while the condition is not 0."""
+    """Repeat the captured launches of the block while the condition is not 0."""
     with _node(WHILE, handle):
         yield
 
 
 @contextmanager
 def if_true(handle: int) -> Iterator[None]:
-    """What the block launches on the current stream, which is captured, is done if the condition is not 0."""
+    """Run the captured launches of the block if the condition is not 0."""
     with _node(IF, handle):
         yield
 
 
 @contextmanager
 def _node(kind: int, handle: int) -> Iterator[None]:
-    """A node at the end of the capture; its body is captured on a stream of its own, current in the block."""
+    """Add a node at the end of the capture; its body is captured on a new stream, current in the block."""
     outer = cupy.cuda.get_current_stream()
     graph, dependencies, count = _capture()
     params = _NodeParams(type=CONDITIONAL)
@@ -95,7 +95,7 @@ def _node(kind: int, handle: int) -> Iterator[None]:
     inner = cupy.cuda.Stream(non_blocking=True)
     body = ctypes.c_void_p(params.of.conditional.bodies[0])
     _call("cuStreamBeginCaptureToGraph", ctypes.c_void_p(inner.ptr), body, None, None, ctypes.c_size_t(0), RELAXED)
-    # Left by `with`, a stream that was made current by `use` would not be current again.
+    # `with inner` would not restore an outer stream that was made current by `use`.
     inner.use()
     try:
         yield
@@ -108,14 +108,14 @@ def _node(kind: int, handle: int) -> Iterator[None]:
 
 
 def _capture() -> tuple[Any, Any, Any]:
-    """(graph, last nodes, their number) of the capture of the current stream."""
+    """Return (graph, last nodes, their number) of the capture of the current stream."""
     stream = ctypes.c_void_p(cupy.cuda.get_current_stream().ptr)
     status, number, graph = ctypes.c_int(), ctypes.c_uint64(), ctypes.c_void_p()
     nodes, count = ctypes.c_void_p(), ctypes.c_size_t()
-    found = (ctypes.byref(value) for value in (status, number, graph, nodes, count))
-    _call("cuStreamGetCaptureInfo_v2", stream, *found)
+    outputs = (ctypes.byref(value) for value in (status, number, graph, nodes, count))
+    _call("cuStreamGetCaptureInfo_v2", stream, *outputs)
     if not graph.value:
-        raise DeviceError("A condition belongs to a CUDA graph, and the current stream is not captured into one.")
+        raise DeviceError("A condition needs a CUDA graph, but the current stream is not being captured.")
     return graph, nodes, count
 
 
@@ -126,7 +126,9 @@ def _context() -> Any:
 
 
 def _call(name: str, *arguments: Any) -> None:
-    """A call of the driver; raises DeviceError where it fails."""
+    """Call a function of the driver; raises DeviceError if it fails."""
     function: Callable[..., int] = getattr(ctypes.CDLL("libcuda.so.1"), name)
     if status := function(*arguments):
-        raise DeviceError(f"The driver refused {name} (error {status}); conditional nodes need CUDA 12.4 or newer.")
+        raise DeviceError(
+            f"The driver function {name} failed (error {status}). Conditional nodes need CUDA 12.4 or newer."
+        )

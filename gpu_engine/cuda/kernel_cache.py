@@ -1,4 +1,4 @@
-"""KernelCache: compiled kernels in files, by all that their machine code depends on."""
+"""KernelCache: compiled kernels in files, with a key of all inputs that determine their machine code."""
 
 import functools
 import hashlib
@@ -15,18 +15,18 @@ from gpu_engine.errors import KernelError
 from gpu_engine.host.caches import INSTALLED_KERNELS, kernel_folder, refusal
 
 CODE, NAMES = ".cubin", ".names"
-"""The two files of a compilation, which are called by its key: machine code, and a digest above the names in it."""
+"""Endings of the two files per compilation: machine code, and a digest followed by the names in it."""
 
 UNUSED_S = 90 * 86_400
-"""What no process has loaded for so long is deleted when something else is kept."""
+"""Seconds after which an unused file is deleted, when another one is stored."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """Compiled kernels that lie in a file.
+class CachedKernel:
+    """Compiled kernels in a file.
 
-    path   of the machine code
-    names  what each instantiation is called in it
+    path   file of the machine code
+    names  instantiation → name in the machine code
     """
 
     path: Path
@@ -34,64 +34,64 @@ class Kept:
 
 
 class KernelCache:
-    """Compiled kernels in folders, which any number of processes may use, fill and empty at once.
+    """A cache of compiled kernels in folders, which several processes may read, fill, and empty at the same time.
 
-    folder        where they are kept; None: nowhere
-    brought       folders that are looked into before, and never written
-    compile_text  what compiles where no folder has them
+    folder        folder for new kernels; None: there is none
+    installed     folders that are searched first and never written
+    compile_text  function that compiles kernels that no folder has
     """
 
     def __init__(
         self,
         folder: Path | None,
-        brought: Sequence[Path] = (),
+        installed: Sequence[Path] = (),
         compile_text: Callable[[Compilation], Compiled] = Compilation.run,
     ) -> None:
-        self._folder, self._brought, self._compile = folder, tuple(brought), compile_text
+        self._folder, self._installed, self._compile = folder, tuple(installed), compile_text
 
-    def get(self, compilation: Compilation) -> Kept:
-        """The kernels, compiled if need be; raises KernelError with the compiler's log, or where none can be kept."""
-        found = self.find(compilation)
-        if found is not None:
-            return found
+    def get(self, compilation: Compilation) -> CachedKernel:
+        """Return the kernels, compiled if necessary; raises KernelError if they cannot be compiled or stored."""
+        cached = self.find(compilation)
+        if cached is not None:
+            return cached
         if self._folder is None:
-            raise KernelError("There is no home to keep compiled kernels in. Set SPARSIGHT_HOME to a folder for them.")
+            raise KernelError("There is no data directory for compiled kernels. Set SPARSIGHT_HOME to a folder.")
         compiled = self._compile(compilation)
         try:
             return _keep(self._folder, compilation, compiled)
         except OSError as error:
             raise KernelError(
-                f"Compiled kernels cannot be kept in {self._folder}: {error.strerror or error}. "
-                "Set SPARSIGHT_HOME to a folder that you may write."
+                f"Compiled kernels cannot be stored in {self._folder}: {error.strerror or error}. "
+                "Set SPARSIGHT_HOME to a writable folder."
             ) from error
 
-    def find(self, compilation: Compilation) -> Kept | None:
-        """The kernels where a folder has them, whole."""
-        for folder in (*self._brought, self._folder):
-            kept = _read(folder, compilation) if folder is not None else None
-            if kept is not None:
-                return kept
+    def find(self, compilation: Compilation) -> CachedKernel | None:
+        """Return the kernels if a folder has them completely, else None."""
+        for folder in (*self._installed, self._folder):
+            cached = _read(folder, compilation) if folder is not None else None
+            if cached is not None:
+                return cached
         return None
 
 
 def kernel_cache() -> KernelCache:
-    """Return the cache of what the installation brings and of the home; raises KernelError where others write there."""
+    """Return the cache of the installation and the data directory; raises KernelError if others can write there."""
     folder = kernel_folder()
-    for each in (INSTALLED_KERNELS, folder):
-        if each is not None:
-            _check_private(each)
+    for directory in (INSTALLED_KERNELS, folder):
+        if directory is not None:
+            _check_private(directory)
     return KernelCache(folder, (INSTALLED_KERNELS,))
 
 
 @functools.cache
 def _check_private(folder: Path) -> None:
-    """Raise KernelError where other users can change a folder; one that was private is walked no second time."""
+    """Raise KernelError if other users can change a folder; a private folder is checked only once."""
     if sentence := refusal(folder):
         raise KernelError(sentence)
 
 
-def _read(folder: Path, compilation: Compilation) -> Kept | None:
-    """What a folder has; None for files that are missing, cut off or somebody else's."""
+def _read(folder: Path, compilation: Compilation) -> CachedKernel | None:
+    """Return the kernels in a folder; None if files are missing, truncated, or of another compilation."""
     code, names = (folder / f"{compilation.key}{ending}" for ending in (CODE, NAMES))
     try:
         digest, *lowered = names.read_text(encoding="ascii").splitlines()
@@ -101,14 +101,14 @@ def _read(folder: Path, compilation: Compilation) -> Kept | None:
     if not whole:
         return None
     for path in (code, names):
-        # Of a folder that only others write, nothing is deleted by us.
+        # A folder that this user cannot write needs no new time: nothing in it is deleted.
         with suppress(OSError):
             os.utime(path)
-    return Kept(code, dict(zip(compilation.instantiations, lowered, strict=True)))
+    return CachedKernel(code, dict(zip(compilation.instantiations, lowered, strict=True)))
 
 
-def _keep(folder: Path, compilation: Compilation, compiled: Compiled) -> Kept:
-    # For all users of an installation to read, whatever the umask: what others could write would not be loaded.
+def _keep(folder: Path, compilation: Compilation, compiled: Compiled) -> CachedKernel:
+    # Readable for all users of an installation, independent of the umask; files that others can write are not loaded.
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     _delete_unused(folder)
     lowered = [compiled.names[name] for name in compilation.instantiations]
@@ -116,7 +116,7 @@ def _keep(folder: Path, compilation: Compilation, compiled: Compiled) -> Kept:
     code, names = (folder / f"{compilation.key}{ending}" for ending in (CODE, NAMES))
     _write(code, compiled.cubin)
     _write(names, "".join(f"{line}\n" for line in lines).encode("ascii"))
-    return Kept(code, compiled.names)
+    return CachedKernel(code, compiled.names)
 
 
 def _digest(cubin: bytes, lowered: Iterable[str]) -> str:
@@ -124,7 +124,7 @@ def _digest(cubin: bytes, lowered: Iterable[str]) -> str:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Puts the whole file there at once, readable for all who may enter the folder."""
+    """Write a file atomically, readable for all users who can enter the folder."""
     with tempfile.NamedTemporaryFile(dir=path.parent, suffix=path.suffix, delete=False) as file:
         file.write(content)
     os.chmod(file.name, 0o644)
@@ -134,7 +134,7 @@ def _write(path: Path, content: bytes) -> None:
 def _delete_unused(folder: Path) -> None:
     oldest = time.time() - UNUSED_S
     for path in folder.iterdir():
-        # Another process may be deleting the same.
+        # Another process may delete the same file.
         with suppress(FileNotFoundError):
             if path.suffix in (CODE, NAMES) and path.stat().st_mtime < oldest:
                 path.unlink()

@@ -1,4 +1,4 @@
-"""CudaSource: a file of kernels with its headers inlined, loaded from the kernel cache, compiled if need be."""
+"""CudaSource: a CUDA file with its headers inlined, compiled if necessary and loaded from the kernel cache."""
 
 import functools
 import hashlib
@@ -8,28 +8,28 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any, ClassVar
 
-from gpu_engine.cuda.bound import bind
+from gpu_engine.cuda.bound_launch import bind_arguments
 from gpu_engine.cuda.compiler import FLAGS, Compilation, architecture
 from gpu_engine.cuda.kernel_cache import kernel_cache
 from gpu_engine.errors import KernelError
 
 HEADERS = "gpu_engine.cuda"
-"""The package that all headers lie in."""
+"""Package of all headers."""
 
 _INCLUDE = re.compile(r'^#include "(?P<file>[\w.]+)"$', re.MULTILINE)
 
 
 def digest(text: str) -> str:
-    """First 16 hex digits of the sha256 of a text."""
+    """Return the first 16 hex digits of the SHA-256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class CudaSource:
-    """A .cu file of a package and every instantiation that its launches may ask for.
+    """A .cu file of a package, with all instantiations that its launches may use.
 
     instantiations  C++ name expressions, compiled together
-    includes        whether its text may include headers that are not inlined; CuPy compiles it then, and keeps it
+    includes        whether the text may include headers that are not inlined; CuPy then compiles and caches it
     """
 
     includes: ClassVar[bool] = False
@@ -40,15 +40,15 @@ class CudaSource:
 
     @property
     def text(self) -> str:
-        """The source with its headers inlined: all that a compiled kernel depends on, but flags and architecture."""
+        """Source text with its headers inlined."""
         return _read(self.package, self.file)
 
     def compilation(self, arch: str) -> Compilation:
-        """What makes it machine code of an architecture, `sm_90`."""
+        """Return the compilation for an architecture, such as `sm_90`."""
         return Compilation(self.text, self.instantiations, arch)
 
     def function(self, instantiation: str) -> Any:
-        """The compiled kernel on the current device (a CuPy RawKernel); raises KernelError with the compiler's log."""
+        """Return the kernel on the current device (a CuPy RawKernel); raises KernelError with the compiler's log."""
         return _function(self, instantiation, _current_device())
 
     def bound(
@@ -60,12 +60,12 @@ class CudaSource:
         shared_mem: int = 0,
         follows: bool = False,
     ) -> Callable[..., None]:
-        """The kernel as a launch with these arguments, as `bind` makes it; raises KernelError as `function`."""
-        return bind(self.function(instantiation), blocks, threads, arguments, shared_mem, follows)
+        """Return a launch of the kernel (see `bind_arguments`); raises KernelError with the compiler's log."""
+        return bind_arguments(self.function(instantiation), blocks, threads, arguments, shared_mem, follows)
 
 
 def current_architecture() -> str:
-    """What to compile for on the current device: `sm_90`; raises KernelError where the compiler does not know it."""
+    """Return the architecture of the current device, `sm_90`; raises KernelError if NVRTC does not support it."""
     import cupy
 
     return architecture(str(cupy.cuda.Device().compute_capability))
@@ -83,7 +83,7 @@ def _read(package: str, file: str) -> str:
 
 
 def _inlined(package: str, file: str, included: set[str]) -> str:
-    """The file's text with its headers, and theirs, in place of the includes; each header once."""
+    """Return the text of a file with all headers in place of the includes, each header once."""
     source = resources.files(package).joinpath(file).read_text(encoding="utf-8")
 
     def inline(match: re.Match[str]) -> str:
@@ -104,16 +104,16 @@ def _function(source: CudaSource, instantiation: str, device: int) -> Any:
 
 @functools.cache
 def _cached(source: CudaSource, device: int) -> tuple[Any, Mapping[str, str]]:  # noqa: ARG001 (a module is one device's)
-    """The module of a device, and the names in it."""
+    """Return the cached module on a device, and the names in it."""
     import cupy
 
-    kept = kernel_cache().get(source.compilation(current_architecture()))
-    return cupy.RawModule(path=str(kept.path)), kept.names
+    kernel = kernel_cache().get(source.compilation(current_architecture()))
+    return cupy.RawModule(path=str(kernel.path)), kernel.names
 
 
 @functools.cache
 def _included(source: CudaSource, device: int) -> tuple[Any, Mapping[str, str]]:  # noqa: ARG001
-    """The same of what CuPy compiles."""
+    """Return a module that CuPy compiles, and the names in it."""
     import cupy
 
     module = cupy.RawModule(code=source.text, options=FLAGS, name_expressions=source.instantiations)

@@ -1,4 +1,4 @@
-"""CustomKernel and CustomCudaKernel: what a user writes, as a Format with one kernel."""
+"""CustomKernel and CustomCudaKernel: kernels that users write, as a Format with one kernel."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from gpu_engine.errors import KernelError
 from gpu_engine.formats.base import Format, Kernel, Launch, launch, zeros
 
 DEPTH = 6
-"""So deep inside one another containers are searched for arrays."""
+"""Maximum depth of nested containers that are searched for arrays."""
 
 
 @dataclass(frozen=True)
 class CustomKernel:
-    """A product as two Python functions, over NumPy arrays on a CPU, over CuPy's on a GPU.
+    """An SpMV as two Python functions, over NumPy arrays on a CPU, over CuPy arrays on a GPU.
 
-    prepare       matrix → whatever `multiply` needs; called twice, to measure its memory and its time
+    prepare       matrix → state that `multiply` needs; called twice, to measure its memory and its time
     multiply      (state, x, y): y := A·x in place; on a GPU it launches on CuPy's current stream, never waits
     device        where it runs
-    compressed    whether it holds an entry in fewer than 12 bytes: the floor of its time is then a lower one
-    bytes_needed  bytes of the state, known before it is made; default: those of CSR
+    compressed    whether it stores a nonzero in fewer than 12 bytes; this lowers the least plausible time
+    bytes_needed  bytes of the state, known before `prepare`; default: those of CSR
     """
 
     prepare: Callable[[CsrMatrix], Any]
@@ -33,7 +33,7 @@ class CustomKernel:
     bytes_needed: Callable[[CsrMatrix], int] | None = None
 
     def as_format(self, name: str) -> Format:
-        """The Format of that name."""
+        """Return the kernel as a Format with that name."""
 
         def product(layout: State, x: Any, y: Any) -> None:
             self.multiply(layout.state, x, y)
@@ -52,7 +52,7 @@ class CustomKernel:
 
 
 def csr_arguments(matrix: CsrMatrix) -> tuple[Any, ...]:
-    """What a kernel gets before x and y unless it says otherwise: n_rows (int), indptr, indices, values."""
+    """Return the default arguments of a kernel before x and y: n_rows (int), indptr, indices, values."""
     import numpy as np
 
     return np.int32(matrix.n_rows), matrix.indptr, matrix.indices, matrix.values
@@ -60,14 +60,14 @@ def csr_arguments(matrix: CsrMatrix) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class CustomCudaKernel:
-    """A product as one CUDA kernel, compiled by NVRTC as C++17.
+    """An SpMV as one CUDA kernel, compiled by NVRTC as C++17.
 
     source           CUDA C++
-    function         name of the kernel, of a template with its arguments: `spmv<32>`
-    threads          of a block
-    threads_per_row  decide how many blocks there are
+    function         name of the kernel; for a template with its arguments: `spmv<32>`
+    threads          threads per block
+    threads_per_row  threads per row; with `threads` and n_rows they give the number of blocks
     arguments        matrix → the kernel's arguments before x and y: arrays on the GPU and NumPy scalars
-    clears           whether the kernel adds to y, which is zeroed before
+    clears           whether y is zeroed before each call, because the kernel adds to it
     """
 
     source: str
@@ -82,16 +82,16 @@ class CustomCudaKernel:
 
     @property
     def cuda_source(self) -> "GivenSource":
-        """What is compiled."""
+        """Return the source to compile."""
         return GivenSource("", "custom_kernel.cu", (self.function,), self.source)
 
     def as_format(self, name: str) -> Format:
-        """The Format of that name."""
+        """Return the kernel as a Format with that name."""
 
         def bound(layout: State) -> Launch:
             n_rows, arguments = layout.state
             blocks = -(-n_rows * self.threads_per_row // self.threads)
-            # It need not wait for the kernel before it, as ours do.
+            # Unlike the Sparsight kernels, it may not wait for the kernel before it on its own.
             product = launch(self.cuda_source, self.function, blocks, self.threads, arguments, follows=False)
             return _after_zeros(product) if self.clears else product
 
@@ -114,31 +114,31 @@ def _after_zeros(product: Launch) -> Launch:
 
 @dataclass(frozen=True)
 class GivenSource(CudaSource):
-    """A source that is no file of a package; headers of ours are not inlined."""
+    """CUDA source given as text; headers of Sparsight are not inlined."""
 
     includes: ClassVar[bool] = True
     given: str = ""
 
     @property
     def text(self) -> str:
-        """The source."""
+        """CUDA source text."""
         return self.given
 
 
 @dataclass(frozen=True)
 class State:
-    """What `prepare` returned, as a layout."""
+    """The return value of `prepare`, as a layout."""
 
     state: Any
 
     @property
     def stored_bytes(self) -> int:
-        """Sum of the arrays that are found in it."""
+        """Bytes of all arrays in the state."""
         return sum({id(array): int(array.nbytes) for array in _arrays(self.state, DEPTH)}.values())
 
 
 def _arrays(value: Any, depth: int) -> Iterator[Any]:
-    """The arrays in tuples, lists, mappings and attributes."""
+    """Yield the arrays in tuples, lists, mappings and attributes."""
     if hasattr(value, "nbytes") and getattr(value, "ndim", None):
         yield value
     elif depth and isinstance(value, Mapping):
@@ -153,19 +153,19 @@ def _arrays(value: Any, depth: int) -> Iterator[Any]:
             yield from _arrays(getattr(value, name, None), depth - 1)
 
 
-def format_of(found: Any, reference: Reference, backend: str) -> tuple[Format, Kernel]:
-    """The Format and the kernel that a reference means on a backend; raises KernelError."""
-    if isinstance(found, CustomKernel | CustomCudaKernel):
-        found = found.as_format(reference.kernel)
-    if not isinstance(found, Format):
+def format_of(custom: Any, reference: Reference, backend: str) -> tuple[Format, Kernel]:
+    """Return the Format and the kernel of a reference on a backend; raise KernelError if there are none."""
+    if isinstance(custom, CustomKernel | CustomCudaKernel):
+        custom = custom.as_format(reference.kernel)
+    if not isinstance(custom, Format):
         raise KernelError(
-            f"{reference} is of the type {type(found).__name__}; expected a CustomKernel, a CustomCudaKernel or a Format."
+            f"{reference} has the type {type(custom).__name__}; expected CustomKernel, CustomCudaKernel or Format."
         )
-    kernels = {kernel.variant: kernel for kernel in found.kernels if kernel.runs_on(backend)}
+    kernels = {kernel.variant: kernel for kernel in custom.kernels if kernel.runs_on(backend)}
     if not kernels:
         raise KernelError(f"{reference} has no kernel for the backend {backend}.")
     if reference.variant and reference.variant not in kernels:
-        raise KernelError(f"{reference} is no kernel of that Format; on {backend} it has {', '.join(kernels)}.")
+        raise KernelError(f"{reference} is not a kernel of that Format. On {backend} it has {', '.join(kernels)}.")
     if not reference.variant and len(kernels) > 1:
-        raise KernelError(f"{reference} has {len(kernels)} kernels on {backend}; name one: {', '.join(kernels)}.")
-    return found, kernels[reference.variant or next(iter(kernels))]
+        raise KernelError(f"{reference} has {len(kernels)} kernels on {backend}. Name one: {', '.join(kernels)}.")
+    return custom, kernels[reference.variant or next(iter(kernels))]

@@ -1,4 +1,4 @@
-"""Examiner: an x that nobody can know before, and what is wrong with the y that came of it."""
+"""Examiner: creates an unpredictable x for each call, and verifies the resulting y."""
 
 import os
 from collections.abc import Sequence
@@ -13,16 +13,17 @@ from gpu_engine.verify import Reference, check
 SEED_BYTES = 32
 
 REMEMBERED = 24
-"""So many earlier x are kept of a custom kernel, to say of a wrong y that it is the product of one of them."""
+"""Number of earlier x that are stored, to detect a wrong y that was computed from one of them."""
 
 
 class Examiner:
-    """Checks products of one host matrix, each with an x of its own.
+    """Verification of SpMVs with one host matrix, each with its own x.
 
-    The seed of an x comes from the system's entropy when it is made, and the expected y is computed after the
-    custom kernel has answered: neither is anywhere to be found before.
+    The seed of each x comes from the entropy of the system, and the expected y is computed after the custom kernel has
+    returned, so that a custom kernel cannot know either in advance.
 
-    columns, rows  those that have entries: a change of such an x shows in y, and such a y has to be written
+    columns, rows  indices of columns and rows with nonzeros: a change of such an x changes y, and such a y must be
+                   written
     """
 
     def __init__(self, matrix: CsrMatrix) -> None:
@@ -35,39 +36,39 @@ class Examiner:
         self._n_cols = matrix.n_cols
 
     def numbers(self, count: int) -> Any:
-        """So many new numbers, uniform in (−1, 1): float64 [count]."""
+        """Return new random numbers, uniform in (−1, 1): float64 [count]."""
         return np.random.default_rng(self.seed()).uniform(-1.0, 1.0, count)
 
     def seed(self) -> int:
-        """One that has never been before."""
+        """Return a new random seed."""
         return int.from_bytes(os.urandom(SEED_BYTES), "little")
 
     def new_x(self) -> Any:
-        """float64 [n_cols]."""
+        """Return a new random x: float64 [n_cols]."""
         return self.numbers(self._n_cols)
 
     def expected(self, x: Any) -> Reference:
-        """The product of an x on the host."""
+        """Return the expected result for an x, computed on the host."""
         return Reference(x, self._csr @ x, self._magnitudes @ np.abs(x), self._limit)
 
     def examine(self, x: Any, y: Any, when: str, earlier: Sequence[Any] = ()) -> float:
-        """The largest error of y [n_rows] on the host, in ε·(|A|·|x|)ᵢ; raises KernelError saying what is wrong.
+        """Return the largest error of y [n_rows], in ε·(|A|·|x|)ᵢ; raise KernelError with the reason if y is wrong.
 
-        when     in words, for the message
-        earlier  other x that the same custom kernel has got
+        when     phrase for the message, such as `in round 3`
+        earlier  x of earlier calls of the same custom kernel
         """
         expected = self.expected(x)
         unwritten = np.isnan(y) & ~np.isnan(expected.y)
         if unwritten.any():
             raise KernelError(
-                f"refused: {int(unwritten.sum())} of {y.size} rows of y were not written {when}; a product writes all "
-                "of them, in place, before it returns or on the current stream"
+                f"rejected: {int(unwritten.sum())} of {y.size} rows of y were not written {when}; a kernel must write "
+                "all of them, in place, before it returns or on the current stream"
             )
         try:
             return check(expected, y)
         except KernelError as error:
             if any(_is_right(self.expected(other), y) for other in earlier):
-                raise KernelError(f"refused: y was the product of an earlier x {when}") from None
+                raise KernelError(f"rejected: y was the result for an earlier x {when}") from None
             raise KernelError(f"{error.message.rstrip('.')} ({when}).") from None
 
 
@@ -80,5 +81,5 @@ def _is_right(expected: Reference, y: Any) -> bool:
 
 
 def host_copy(array: Any) -> Any:
-    """A copy on the host."""
+    """Return a copy of an array on the host."""
     return array.copy() if isinstance(array, np.ndarray) else array.get()

@@ -1,4 +1,4 @@
-"""What memory a product takes while it runs, or keeps after it."""
+"""Memory checks of a custom kernel: memory that a call allocates on the GPU, or keeps on the host."""
 
 import gc
 import tracemalloc
@@ -9,45 +9,45 @@ from gpu_engine.errors import KernelError
 from gpu_engine.measure.stopwatch import Stopwatch
 
 CALLS = 8
-"""Products over which what they keep is added up."""
+"""Number of calls over which the kept_bytes memory is added up."""
 
 KEPT_BYTES = 2**14
-"""Python itself keeps a little; an x of two thousand elements is more."""
+"""Allowed bytes, because Python itself keeps a little; an x of two thousand elements exceeds it."""
 
 
 def watch(stopwatch: Stopwatch, call: Callable[[], None], inputs: Sequence[Any], write: Callable[[Any], None]) -> None:
-    """Raises KernelError where a call allocates memory of a GPU, or keeps memory of the host that it takes.
+    """Raise KernelError if a call allocates GPU memory or keeps host memory.
 
-    inputs  2 + CALLS x on the host, which `write` brings before the call: what is remembered of each grows
+    inputs  2 + CALLS vectors x on the host, which `write` writes before each call; results stored per x add up
 
-    On a CPU temporaries are allowed: their time is in the product's. In a graph they would be given to others.
+    On a CPU temporaries are allowed, because their time counts. In a CUDA graph their memory could be reused by others.
     """
     write(inputs[0])
     call()
     if stopwatch.backend == "cuda":
-        taken = stopwatch.peak_bytes(call)
-        if taken:
-            raise KernelError(f"refused: a call allocates {taken} bytes on the GPU; allocate in prepare")
-    kept = _kept(inputs, call, write)
-    if kept > KEPT_BYTES:
-        raise KernelError(f"refused: {CALLS} calls keep {kept} bytes that they allocate; allocate in prepare")
+        allocated = stopwatch.peak_bytes(call)
+        if allocated:
+            raise KernelError(f"rejected: a call allocates {allocated} bytes on the GPU; allocate in prepare")
+    kept_bytes = _kept_bytes(inputs, call, write)
+    if kept_bytes > KEPT_BYTES:
+        raise KernelError(f"rejected: {CALLS} calls keep {kept_bytes} bytes that they allocate; allocate in prepare")
 
 
-def _kept(inputs: Sequence[Any], call: Callable[[], None], write: Callable[[Any], None]) -> int:
-    """Bytes that the calls after the first two hold; to collect garbage takes long, and is done in doubt alone."""
+def _kept_bytes(inputs: Sequence[Any], call: Callable[[], None], write: Callable[[Any], None]) -> int:
+    """Return the bytes that the calls after the first two keep; garbage is collected only if they exceed KEPT_BYTES."""
     tracemalloc.start()
     try:
-        before = _held(inputs[:2], call, write)
-        kept = _held(inputs[2:], call, write) - before
-        if kept > KEPT_BYTES:
+        before = _traced_bytes(inputs[:2], call, write)
+        kept_bytes = _traced_bytes(inputs[2:], call, write) - before
+        if kept_bytes > KEPT_BYTES:
             gc.collect()
-            kept = tracemalloc.get_traced_memory()[0] - before
-        return kept
+            kept_bytes = tracemalloc.get_traced_memory()[0] - before
+        return kept_bytes
     finally:
         tracemalloc.stop()
 
 
-def _held(inputs: Sequence[Any], call: Callable[[], None], write: Callable[[Any], None]) -> int:
+def _traced_bytes(inputs: Sequence[Any], call: Callable[[], None], write: Callable[[Any], None]) -> int:
     for x in inputs:
         write(x)
         call()

@@ -1,4 +1,4 @@
-"""References to custom kernels: `spmv.py:VECTOR` in a file or an entry point `fast`; their code is imported late."""
+"""References to custom kernels: `spmv.py:VECTOR` in a file, or an entry point `fast`; their code is imported late."""
 
 import ast
 import importlib.util
@@ -15,21 +15,21 @@ from gpu_engine.cuda.load import digest
 from gpu_engine.errors import InputError, KernelError, ParameterError, quote
 
 GROUP = "sparsight.custom_kernels"
-"""The group of entry points: `fast = package.module:VECTOR` in the metadata of an installed package."""
+"""Group of entry points: `fast = package.module:VECTOR` in the metadata of an installed package."""
 
 FORMER_GROUP = "sparsight.contestants"
-"""What that group was called; packages that declare it are still found."""
+"""Former name of that group; packages that declare it are still found."""
 
 PREFIX = "custom:"
-"""What names of custom kernels begin with: no format of ours ever does."""
+"""Prefix of the names of custom kernels; no Sparsight format has it."""
 
 CALLS = ("CustomKernel", "CustomCudaKernel", "Contestant", "CudaContestant", "Format")
-"""Calls that make a custom kernel, former names among them; a folder's files are listed without running them."""
+"""Names of calls that create a custom kernel, including former names; they are found without running a file."""
 
-EXPECTED = "expected FILE.py:NAME, or the name of an entry point, and /VARIANT behind it where a Format has several"
+EXPECTED = "expected FILE.py:NAME or the name of an entry point, followed by /VARIANT if the Format has several kernels"
 
 KERNEL_MAX = 200
-"""Longest name of a kernel; it is part of a case's key, and stands in tables and legends."""
+"""Longest name of a kernel, in characters; it is part of a case key and shown in tables and legends."""
 
 _FORM = re.compile(r"(?P<place>.+\.py):(?P<symbol>[A-Za-z_]\w*)(?:/(?P<variant>[\w.-]+))?")
 _ENTRY = re.compile(r"(?P<place>\w[\w.-]*)(?:/(?P<variant>[\w.-]+))?")
@@ -38,11 +38,11 @@ _PLAIN = re.compile(r"[\w.-]+")
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a caller names.
+    """A reference to a custom kernel, as a caller writes it.
 
     place    path of a .py file, or the name of an entry point
     symbol   name in the file; empty for an entry point
-    variant  which kernel of a Format; empty where it has one
+    variant  kernel of a Format; empty if it has only one
     """
 
     place: str
@@ -51,9 +51,9 @@ class Reference:
 
     @property
     def kernel(self) -> str:
-        """`custom:spmv/vector`: how records and pages name the kernel; known before any code is imported."""
-        own = ".".join(filter(None, (self.symbol.lower(), self.variant)))
-        return f"{PREFIX}{Path(self.place).stem if self.symbol else self.place}/{own or 'kernel'}"
+        """Name in records and pages, such as `custom:spmv/vector`; known before any code is imported."""
+        name = ".".join(filter(None, (self.symbol.lower(), self.variant)))
+        return f"{PREFIX}{Path(self.place).stem if self.symbol else self.place}/{name or 'kernel'}"
 
     def __str__(self) -> str:
         named = f"{self.place}:{self.symbol}" if self.symbol else self.place
@@ -61,60 +61,62 @@ class Reference:
 
 
 def parse_reference(text: str) -> Reference:
-    """The reference that a text is; raises ParameterError."""
-    found = _FORM.fullmatch(text) or _ENTRY.fullmatch(text)
+    """Return the reference that a text denotes; raise ParameterError if it is invalid."""
+    match = _FORM.fullmatch(text) or _ENTRY.fullmatch(text)
     # A stem becomes part of a kernel's name, which is part of a case's key.
-    if found is None or not _PLAIN.fullmatch(Path(found["place"]).stem):
+    if match is None or not _PLAIN.fullmatch(Path(match["place"]).stem):
         raise ParameterError(f"{quote(text)} names no custom kernel: {EXPECTED}.")
-    reference = Reference(**{name: value for name, value in found.groupdict().items() if value})
+    reference = Reference(**{name: value for name, value in match.groupdict().items() if value})
     if len(reference.kernel) > KERNEL_MAX:
         raise ParameterError(
-            f"{quote(text)} would be called by {len(reference.kernel)} characters; a kernel has at most {KERNEL_MAX}. "
-            "Rename its file, its object or its variant."
+            f"The name of {quote(text)} has {len(reference.kernel)} characters; the limit is {KERNEL_MAX}. "
+            "Shorten the name of its file, object or variant."
         )
     return reference
 
 
 def parse_references(texts: Sequence[str]) -> tuple[Reference, ...]:
-    """The same of several; raises ParameterError where two kernels would have one name."""
+    """Return the references that texts denote; raise ParameterError if two kernels have the same name."""
     references = tuple(map(parse_reference, texts))
     names = [reference.kernel for reference in references]
     for name in names:
         if names.count(name) > 1:
-            raise ParameterError(f"Two custom kernels would be called {name}; give them files of different names.")
+            raise ParameterError(f"Two custom kernels have the name {name}. Rename the file of one of them.")
     return references
 
 
 def check_reference(reference: Reference) -> None:
-    """Looks whether a reference leads somewhere, without running any code; raises InputError."""
+    """Check without running any code that a reference exists; raise InputError if it does not."""
     if not reference.symbol:
         _entry_point(reference)
         return
     names = set(_top_names(Path(reference.place)))
     if reference.symbol not in names:
         known = ", ".join(sorted(names)) or "nothing"
-        raise InputError(f"{quote(reference.place)} defines no {reference.symbol}; it defines {known}.")
+        raise InputError(f"{quote(reference.place)} does not define {reference.symbol}; it defines {known}.")
 
 
 def offered(folder: Path) -> tuple[str, ...]:
-    """What can be named in a folder, and the entry points of installed packages: read, never run.
+    """Return the references in a folder and the entry points of installed packages, without running any code.
 
-    A file that is no Python offers nothing; names that begin with an underscore are left out.
+    Files that are not Python and names that begin with an underscore are skipped.
     """
     files = sorted(path for path in folder.glob("*.py") if _PLAIN.fullmatch(path.stem) and path.name[0] != "_")
-    found = [f"{path.name}:{name}" for path in files for name in _custom_kernels(path)]
-    return (*found, *sorted({entry.name for entry in _entry_points() if _ENTRY.fullmatch(entry.name)}))
+    in_files = [f"{path.name}:{name}" for path in files for name in _custom_kernels(path)]
+    return (*in_files, *sorted({entry.name for entry in _entry_points() if _ENTRY.fullmatch(entry.name)}))
 
 
 def in_folder(texts: Sequence[str], folder: Path | None) -> tuple[str, ...]:
-    """References as a caller from outside gives them, with the folder before those of files.
+    """Return the references of an outside caller, with the folder prepended to those of files.
 
-    Raises ParameterError for what is not offered: no path of a caller is ever followed.
+    Raise ParameterError for a reference that is not offered, because no path of a caller may be followed.
     """
     if not texts:
         return ()
     if folder is None:
-        raise ParameterError("This server measures no custom kernels: its operator has named no folder of them.")
+        raise ParameterError(
+            "This server has no custom kernels. Its operator can set SPARSIGHT_CUSTOM_KERNELS to a folder of them."
+        )
     known, located = offered(folder), []
     for text in texts:
         reference = parse_reference(text)
@@ -125,30 +127,30 @@ def in_folder(texts: Sequence[str], folder: Path | None) -> tuple[str, ...]:
 
 
 def imported(reference: Reference) -> tuple[Any, str, str]:
-    """The object behind a reference, the hash of its source and its file: here its code runs.
+    """Import a reference; return its object, the hash of its source and its file.
 
-    Raises KernelError where there is none, and lets through what the code raises.
+    Raise KernelError if the reference does not exist; exceptions of its code propagate.
     """
     if not reference.symbol:
         entry = _entry_point(reference)
-        found = entry.load()
+        custom = entry.load()
         file = str(getattr(sys.modules.get(entry.module), "__file__", "") or "")
-        return found, _hash(Path(file)) if file else "", file
+        return custom, _hash(Path(file)) if file else "", file
     path = Path(reference.place).resolve()
     source = _hash(path)
     module = _module(path, f"sparsight_custom_kernel_{path.stem}_{source}")
     if not hasattr(module, reference.symbol):
-        raise KernelError(f"{path.name} defines no {reference.symbol}.")
+        raise KernelError(f"{path.name} does not define {reference.symbol}.")
     return getattr(module, reference.symbol), source, str(path)
 
 
 def _module(path: Path, name: str) -> ModuleType:
-    """The module of a file, which all custom kernels of it share; what is raised leaves none behind."""
+    """Return the module of a file, shared by all its custom kernels; remove it if its code raises."""
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise KernelError(f"{quote(path)} is no Python file.")
+        raise KernelError(f"{quote(path)} is not a Python file.")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
@@ -163,27 +165,29 @@ def _hash(path: Path) -> str:
 
 
 def _entry_points() -> tuple[EntryPoint, ...]:
-    """Declared under the former group or the present one, which wins."""
+    """Return the entry points of both groups; GROUP overrides FORMER_GROUP."""
     return (*entry_points(group=FORMER_GROUP), *entry_points(group=GROUP))
 
 
 def _entry_point(reference: Reference) -> EntryPoint:
-    found = {entry.name: entry for entry in _entry_points()}
-    if reference.place not in found:
-        known = ", ".join(sorted(found)) or "none is installed"
+    entries = {entry.name: entry for entry in _entry_points()}
+    if reference.place not in entries:
+        known = ", ".join(sorted(entries)) or "none is installed"
         raise InputError(f"There is no entry point {reference.place!r} in {GROUP}; known: {known}. {EXPECTED}.")
-    return found[reference.place]
+    return entries[reference.place]
 
 
 def _tree(path: Path) -> ast.Module:
-    """The parsed file; raises InputError, naming the line where it is no Python."""
+    """Return the parsed file; raise InputError with the line if it is not Python."""
     try:
         return ast.parse(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:
         raise InputError(f"{quote(path)} cannot be read: {error.strerror}.") from None
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
-        raise InputError(f"{quote(path)} is no Python{f', line {line}' if line else ''}: {quote(error)}.") from None
+        raise InputError(
+            f"{quote(path)} is not valid Python{f', line {line}' if line else ''}: {quote(error)}."
+        ) from None
 
 
 def _top_names(path: Path) -> Iterator[str]:
@@ -202,7 +206,7 @@ def _assigned(node: ast.stmt) -> Iterator[str]:
 
 
 def _custom_kernels(path: Path) -> Iterator[str]:
-    """The names of a file that a call makes which is a custom kernel's by its name."""
+    """Yield the names of a file that are assigned from one of CALLS."""
     try:
         body = _tree(path).body
     except InputError:

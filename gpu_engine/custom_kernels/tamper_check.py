@@ -1,4 +1,4 @@
-"""TamperCheck: what foreign code may not replace or set in the process that measures it."""
+"""TamperCheck: detects and undoes what custom code replaced or set in the process that measures it."""
 
 import builtins
 import gc
@@ -19,29 +19,29 @@ from gpu_engine.host.jit import numba
 ENGINE = "gpu_engine"
 
 CORE = tuple(f"{ENGINE}.{name}" for name in ("measure", "custom_kernels", "verify", "sampling", "studies.formats"))
-"""The modules of ours that time and check."""
+"""Modules of the engine that time and verify."""
 
 LIBRARIES = (
     *("builtins", "gc", "math", "operator", "os", "random", "secrets", "statistics", "time", "tracemalloc"),
     *("numpy", "numpy.random", "scipy.sparse", "scipy.sparse._sparsetools", "scipy.sparse._compressed"),
     *("cupy", "cupy.cuda", "cupy.cuda.runtime", "cupy.cuda.driver"),
 )
-"""Modules outside the engine that measuring and checking stand on, as far as they are loaded."""
+"""Modules outside the engine that timing and verification depend on, if they are loaded."""
 
 CLASSES = scipy.sparse.csr_array.__mro__[:-1]
-"""Those that make the expected product."""
+"""Classes that compute the expected y."""
 
 PARTS = ("__code__", "__defaults__", "__kwdefaults__")
-"""What a function is made of."""
+"""Replaceable attributes of a function."""
 
 every, each = all, map
-"""Names of our own: what is replaced in `builtins` does not change how that is found."""
+"""Bound here, so that replacements in `builtins` cannot disable the check."""
 
 
 class Attributes:
-    """The attributes of a module, class or object as they were.
+    """Snapshot of the attributes of a module, class or object.
 
-    closed  whether none may be added: one of an object, or of a class below another, comes before that of the class
+    closed  whether no attribute may be added, because an added one could hide that of a class above it
     """
 
     def __init__(self, owner: Any, words: str, closed: bool = True) -> None:
@@ -54,11 +54,11 @@ class Attributes:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all still are what they were, and how many."""
+        """Return whether no attribute was replaced, added or removed."""
         return len(self._now) == self._count and every(each(is_, each(self._now.get, self._names), self._values))
 
     def mend(self) -> Iterator[str]:
-        """Puts back what is not, takes away what was added, and says which."""
+        """Restore replaced attributes, delete added ones, and yield their names."""
         for name, value in zip(self._names, self._values, strict=True):
             if self._now.get(name) is not value:
                 setattr(self._owner, name, value)
@@ -71,18 +71,18 @@ class Attributes:
 
     @property
     def functions(self) -> Iterator[types.FunctionType]:
-        """Those among them, of methods what they call."""
-        found = (getattr(value, "__func__", value) for value in self._values)
-        yield from (value for value in found if isinstance(value, types.FunctionType))
+        """Yield the functions among the attributes, for methods the underlying function."""
+        callables = (getattr(value, "__func__", value) for value in self._values)
+        yield from (value for value in callables if isinstance(value, types.FunctionType))
 
 
 def _counts(name: str, value: Any) -> bool:
-    """Whether an attribute is more than what Python itself notes of a module or class."""
+    """Return whether an attribute is checked, because Python does not change it by itself."""
     return name[:2] != "__" or callable(value)
 
 
 class Parts:
-    """A part of many functions as it was."""
+    """Snapshot of one attribute of many functions."""
 
     def __init__(self, functions: Sequence[types.FunctionType], part: str) -> None:
         self._functions, self._part, self._get = functions, part, attrgetter(part)
@@ -90,11 +90,11 @@ class Parts:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all still are what they were."""
+        """Return whether none was replaced."""
         return every(each(is_, each(self._get, self._functions), self._values))
 
     def mend(self) -> Iterator[str]:
-        """Puts back what is not, and says of which function."""
+        """Restore replaced parts and yield the names of their functions."""
         for function, value in zip(self._functions, self._values, strict=True):
             if self._get(function) is not value:
                 setattr(function, self._part, value)
@@ -103,7 +103,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting of the whole process, in words, with what it was."""
+    """Snapshot of a setting of the process, with its description."""
 
     words: str
     read: Callable[[], Any]
@@ -112,27 +112,27 @@ class Setting:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it still is what it was."""
+        """Return whether it is unchanged."""
         return bool(self.read() == self.value)
 
     def mend(self) -> Iterator[str]:
-        """Sets it back where it is not, and says which it is."""
+        """Restore it if it was changed, and yield its description."""
         if not self.is_whole:
             self.write(self.value)
             yield self.words
 
 
-Sealed = Attributes | Parts | Setting
-"""What is looked at together."""
+Snapshot = Attributes | Parts | Setting
+"""Kinds of snapshots."""
 
 
 class TamperCheck:
-    """The engine, the libraries that it measures with and the settings of the process, as they are now.
+    """Snapshots of the engine, of the libraries that it measures with, and of the settings of the process.
 
-    instances  objects whose attributes are sealed too
+    instances  objects whose attributes are checked too
 
-    Modules may get names, as packages do by late imports, but none that hides one of Python's own. What is written into
-    memory past Python is not seen.
+    Modules may get new names, as by late imports, unless a name hides one of Python's builtins. Writes to memory that
+    bypass Python are not detected.
     """
 
     def __init__(self, *instances: object, backend: str = "cpu") -> None:
@@ -140,23 +140,23 @@ class TamperCheck:
         core = [name for name in names if name.startswith(CORE)]
         near = [*_modules((*core, *LIBRARIES)), *(Attributes(owner, _words(owner)) for owner in (*CLASSES, *instances))]
         far = list(_modules([name for name in names if name not in core]))
-        self._near: tuple[Sealed, ...] = (*near, *_parts(near), *_settings(backend))
-        self._all: tuple[Sealed, ...] = (*self._near, *far, *_parts(far))
+        self._near: tuple[Snapshot, ...] = (*near, *_parts(near), *_settings(backend))
+        self._all: tuple[Snapshot, ...] = (*self._near, *far, *_parts(far))
 
     def check(self, glance: bool = False) -> None:
-        """Raises KernelError naming what is no longer as it was, after it has put everything back.
+        """Restore everything that was changed, then raise KernelError with the names of the changes.
 
-        glance  only looks at what measuring itself stands on, a tenth of all
+        glance  checks only what the timing itself depends on, a tenth of all
         """
         looked = self._near if glance else self._all
         broken = [words for sealed in looked if not sealed.is_whole for words in sealed.mend()]
         if broken:
             more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
-            raise KernelError(f"refused: it replaced {broken[0]}{more}, which measuring stands on")
+            raise KernelError(f"rejected: it replaced {broken[0]}{more}, which the measurement depends on")
 
 
 def _parts(known: Sequence[Attributes]) -> Iterator[Parts]:
-    """The parts of all functions among them."""
+    """Yield the snapshots of all functions among them."""
     functions = tuple({id(f): f for attributes in known for f in attributes.functions}.values())
     return (Parts(functions, part) for part in PARTS)
 
@@ -166,7 +166,7 @@ def _words(owner: Any) -> str:
 
 
 def _modules(names: Sequence[str]) -> Iterator[Attributes]:
-    """Those that are loaded, and the classes of ours."""
+    """Yield the snapshots of the loaded modules, and of the classes of the engine."""
     for name in names:
         module = sys.modules.get(name)
         if module is None:

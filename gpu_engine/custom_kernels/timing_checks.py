@@ -1,4 +1,4 @@
-"""TimingChecks: seconds of calls that no record counts, and what they say of those that it does."""
+"""TimingChecks: compares the recorded times of a custom kernel with the times of its audits."""
 
 import statistics
 import time
@@ -13,19 +13,22 @@ from gpu_engine.records import Cache
 from gpu_engine.text import units
 
 LEEWAY = 1.5
-"""So many times longer a call may take than it should."""
+"""Factor by which a call may take longer than expected."""
 
 QUARTER = 0.25
-"""Of watched calls the lower quartile counts, of the rounds the median: what others do to a machine makes calls longer,
-never shorter. Whoever leaves out a quarter of the calls is found by one that is checked.
+"""Quantile of audited calls that is compared with the median of the rounds.
+
+Other programs make calls longer, never shorter. A kernel that skips work in more than a quarter of its calls is
+detected by the verification of one of them.
 """
 
 SLACK_S = {"cpu": 3e-6, "cuda": 8e-6}
-"""What watching adds to a call: on a CPU by Python, on a GPU by the two small nodes of a graph that change x and y."""
+"""Seconds that an audit adds to a call: Python on a CPU, two graph nodes that change x and y on a GPU."""
 
 PAUSES_S = (0.0, 0.02, 0.04, 0.08, 0.16, 0.32, 0.5, 0.5, 0.5, 0.5)
-"""Seconds before each further audit, as long as those so far speak against a custom kernel: another process may have taken
-the cores just after the rounds, and is often gone a second later; a custom kernel that lies is as slow then.
+"""Seconds before each further audit while the audits contradict the record.
+
+Another process may have used the cores just after the rounds; a second later it is often gone.
 """
 
 
@@ -35,11 +38,11 @@ def _lists() -> "dict[Cache, list[float]]":
 
 @dataclass(frozen=True)
 class TimingChecks:
-    """Seconds in each cache state.
+    """Seconds per SpMV, by cache state.
 
-    claimed  of the turns that the record counts
-    watched  of calls like those, by the referee's clock; of a graph, of turns by the stopwatch
-    changed  the same where x changed before each call
+    claimed  in the turns that the record counts
+    watched  in the same calls by an independent clock; for a CUDA graph, in turns by the stopwatch
+    changed  as `watched`, with a new x before each call
     """
 
     backend: str
@@ -47,27 +50,27 @@ class TimingChecks:
     watched: dict[Cache, list[float]] = field(default_factory=_lists)
     changed: dict[Cache, list[float]] = field(default_factory=_lists)
 
-    def judge(self, audit: Callable[[Cache], None]) -> None:
-        """Raises KernelError where what was watched contradicts what was claimed; audit: makes another one."""
+    def verify(self, audit: Callable[[Cache], None]) -> None:
+        """Raise KernelError if the audits contradict the recorded times; audit: runs one more for a cache state."""
         for cache in tuple(self.claimed):
             for pause_s in PAUSES_S:
-                if not self._against(cache):
+                if not self._contradiction(cache):
                     break
                 time.sleep(pause_s)
                 audit(cache)
-            found = self._against(cache)
-            if found:
-                raise KernelError(f"refused: {found} ({cache})")
+            contradiction = self._contradiction(cache)
+            if contradiction:
+                raise KernelError(f"rejected: {contradiction} ({cache})")
 
-    def _against(self, cache: Cache) -> str:
-        """What speaks against it, in words; empty where nothing does."""
+    def _contradiction(self, cache: Cache) -> str:
+        """Return how the audits contradict the recorded times; empty if they do not."""
         claimed = statistics.median(self.claimed[cache])
         watched, changed = _quarter(self.watched[cache]), _quarter(self.changed[cache])
         if self._is_longer(watched, claimed):
-            return _said(watched, "by the referee's clock", claimed, "by that of the rounds")
-        # What was watched just before is nearest: a machine that became busy since the rounds is as busy for both.
+            return _comparison(watched, "by an independent clock", claimed, "by the clock of the rounds")
+        # Compared with the audit just before, because a machine that became busy since the rounds slows both.
         if self._is_longer(changed, watched):
-            return _said(changed, "where x changes before each call", watched, "where it does not")
+            return _comparison(changed, "with a new x before each call", watched, "with the same x")
         return ""
 
     def _is_longer(self, seconds: float, than: float) -> bool:
@@ -78,5 +81,5 @@ def _quarter(seconds: Sequence[float]) -> float:
     return float(np.quantile(seconds, QUARTER)) if seconds else 0.0
 
 
-def _said(long: float, own: str, short: float, other: str) -> str:
-    return f"a product takes {units.seconds(long)} {own}, and {units.seconds(short)} {other}"
+def _comparison(longer_s: float, one: str, shorter_s: float, other: str) -> str:
+    return f"an SpMV takes {units.seconds(longer_s)} {one}, but {units.seconds(shorter_s)} {other}"

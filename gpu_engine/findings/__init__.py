@@ -1,4 +1,4 @@
-"""Findings: from the records of a study to groups that may be compared, facts, sentences and tables; pure functions.
+"""Findings: comparison groups, facts, sentences, and tables computed from the records of a study by pure functions.
 
-Pages, terminals, the API and the tables of documents say what stands here, in the words that stand here.
+Pages, terminals, the API, and the tables of documents show these texts unchanged.
 """

@@ -1,4 +1,4 @@
-"""A paper's conclusions beside what records say of them: what several studies share."""
+"""Conclusions of papers checked against records: the parts that several studies share."""
 
 import re
 from collections import Counter
@@ -12,26 +12,27 @@ from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 
 EXAMPLES = 3
-"""Most cases that are named."""
+"""Maximum number of cases named as examples."""
 
 ABOUT = 0.9
-"""`About 1.5 times` holds from this share of it on."""
+"""Share of a printed factor from which `about` this factor counts as confirmed."""
 
 SOURCE = re.compile(r"§\d+(\.\d+)*|(Figure|Table) [\dIVX]+")
+"""Pattern of a reference to a section, figure, or table of a paper."""
 
 Says = Literal["agrees", "mostly", "seldom", "disagrees", "no data"]
 
 Group = TypeVar("Group")
-"""What a statement is judged on, one case after the other."""
+"""Type of the cases on which a statement is checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """A statement of the paper and what the records of one device in one cache state say of it.
+    """Result of a paper's statement on the records of one device in one cache state.
 
-    says     of all cases that it is about: they agree, most or few do, none does, or there is none
-    numbers  what that is taken from, in words
-    source   where the paper says it: `Figure 6`, `§5.4`
+    says     whether all, most, few, or none of its cases agree, or there is no case
+    numbers  the numbers behind it, as text
+    source   place in the paper: `Figure 6`, `§5.4`
     """
 
     statement: str
@@ -44,9 +45,10 @@ class Conclusion:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Whether a statement holds for a case, and the number that says so.
+    """Result of a statement on one case: whether it holds, and the number behind it.
 
-    factor  of one that is a ratio of times; reason: why it does not hold, in a few words, empty where that is not known
+    factor  the number, if it is a ratio of times
+    reason  why it does not hold, in a few words; empty if unknown
     """
 
     holds: bool
@@ -57,12 +59,12 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Statement(Generic[Group]):
-    """What a paper says.
+    """Statement of a paper with the function that checks it.
 
-    about   the cases that it is about, in the singular
-    judge   the trial of a case; None: the case is not what it is about, or lacks the times
-    mostly  it speaks of most cases: more than half of them are enough
-    source  where it says so, `Figure 6`; empty: the first figure, table or section that the text names
+    about   singular noun for its cases
+    judge   checks a case; returns None if the statement does not cover the case, or times are missing
+    mostly  the statement is about most cases, so more than half of them are enough
+    source  place in the paper, such as `Figure 6`; if empty, the first reference in the text
     """
 
     text: str
@@ -73,24 +75,24 @@ class Statement(Generic[Group]):
 
     @property
     def place(self) -> str:
-        """Where the paper says it, as its page lists it."""
-        named = SOURCE.search(self.text)
-        return self.source or (named.group() if named else "")
+        """Figure, table, or section of the paper."""
+        reference = SOURCE.search(self.text)
+        return self.source or (reference.group() if reference else "")
 
     def unjudged(self) -> Conclusion:
-        """Where there are no records at all."""
+        """Return the conclusion without any records."""
         return Conclusion(self.text, "no data", "", source=self.place)
 
     def conclusion(self, trials: Sequence[tuple[str, Trial]], device: str, cache: str) -> Conclusion:
-        """What the trials say together; trials: (name of the case, trial)."""
+        """Return the conclusion from all trials, given as (name of the case, trial)."""
         if not trials:
-            lacking = f"No {self.about} here has the times."
+            lacking = f"No {self.about} has the required timings."
             return Conclusion(self.text, "no data", lacking, device, cache, self.place)
-        held = sum(trial.holds for _, trial in trials)
-        most = 2 * held > len(trials)
-        enough = held == len(trials) or (self.mostly and most)
-        says: Says = "agrees" if enough else "mostly" if most else "seldom" if held else "disagrees"
-        numbers = f"Holds for {held} of {len(trials)}{_mean(trials)}. {_examples(trials)}{_reasons(trials)}"
+        holding = sum(trial.holds for _, trial in trials)
+        most = 2 * holding > len(trials)
+        enough = holding == len(trials) or (self.mostly and most)
+        says: Says = "agrees" if enough else "mostly" if most else "seldom" if holding else "disagrees"
+        numbers = f"Holds for {holding} of {len(trials)}{_mean(trials)}. {_examples(trials)}{_reasons(trials)}"
         return Conclusion(self.text, says, numbers, device, cache, self.place)
 
 
@@ -99,7 +101,10 @@ def conclude(
     places: Mapping[tuple[str, str], Sequence[tuple[str, Group]]],
     data: StudyData,
 ) -> list[Conclusion]:
-    """Every statement on each device in each cache state; places: (device, cache) → (name, case)."""
+    """Return the conclusion of each statement on each device and cache state.
+
+    places  (device, cache) → pairs of (name, case)
+    """
     if not places:
         return [statement.unjudged() for statement in statements]
     return [
@@ -110,8 +115,8 @@ def conclude(
 
 
 def table_of(conclusions: Iterable[Conclusion]) -> Table:
-    """A row a statement, device and cache state."""
-    texts = ("the paper", "here", "numbers", "device", "cache")
+    """Return a table with one row per statement, device, and cache state."""
+    texts = ("statement of the paper", "result", "numbers", "device", "cache")
     rows = tuple((c.statement, c.says, c.numbers, c.device, c.cache) for c in conclusions if c.device)
     return Table(tuple(Head(text, numeric=False) for text in texts), rows)
 
@@ -120,20 +125,20 @@ def _mean(trials: Sequence[tuple[str, Trial]]) -> str:
     factors = [trial.factor for _, trial in trials if trial.factor]
     if len(factors) < max(2, len(trials)):
         return ""
-    return f", {units.ratio(geometric_mean(factors))} in geometric mean"
+    return f", geometric mean {units.ratio(geometric_mean(factors))}"
 
 
 def _examples(trials: Sequence[tuple[str, Trial]]) -> str:
-    """The cases for which it does not hold, which a reader looks for; where there are none, those for which it does."""
+    """Return the cases for which it does not hold; if there are none, those for which it does."""
     failures = [entry for entry in trials if not entry[1].holds]
-    word, shown = ("Not for", failures) if failures else ("For", list(trials))
-    named = "; ".join(f"{name} {trial.number}" for name, trial in shown[:EXAMPLES])
-    more = f"; {len(shown) - EXAMPLES} more" if len(shown) > EXAMPLES else ""
+    word, listed = ("Not for", failures) if failures else ("For", list(trials))
+    named = "; ".join(f"{name} {trial.number}" for name, trial in listed[:EXAMPLES])
+    more = f"; {len(listed) - EXAMPLES} more" if len(listed) > EXAMPLES else ""
     return f"{word} {named}{more}."
 
 
 def _reasons(trials: Sequence[tuple[str, Trial]]) -> str:
-    """How often which reason is known why it does not hold, the most frequent first."""
+    """Return the known reasons why it does not hold with their counts, the most frequent first."""
     counts = Counter(trial.reason for _, trial in trials if trial.reason)
     known = "; ".join(f"{reason} {number}" for reason, number in counts.most_common())
-    return f" Why not: {known}." if known else ""
+    return f" Reasons: {known}." if known else ""

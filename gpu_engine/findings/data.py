@@ -1,4 +1,4 @@
-"""StudyData: measurements, what is known of their matrices, and what the reader chose to see of them."""
+"""StudyData: measurements, features of their matrices, and the selection of the user."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,20 +7,20 @@ from typing import Any
 from gpu_engine.records import OP, TRANSPOSED, Measurement, Trace
 
 TRANSPOSE = "ᵀ"
-"""Behind the name, and the id, of a matrix: its transpose, which findings take for a matrix like any other."""
+"""Suffix of the name and id of a matrix for its transpose, which findings treat as another matrix."""
 
-KEPT = 4
-"""Of how many StudyData findings are kept: a page and its figures ask for the same ones again."""
+FINDINGS_CACHED = 4
+"""Number of StudyData whose findings are cached: a page and its figures ask for the same ones repeatedly."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixFeatures:
-    """The features of a matrix; ave, sigma and max_min are None where they are not known, as of a deleted one.
+    """Features of a matrix; None or empty if unknown, such as for a deleted matrix.
 
     ave, sigma, max_min  mean, standard deviation, and maximum − minimum of the row lengths
-    empty_rows           of a graph: its dangling pages; None where it is not known
-    stored               all that is known, as `gpu_engine.matrices.features` names it; empty of a deleted matrix
-    source               of a generated one its `generator` and `params`; empty where it is not known
+    empty_rows           number of empty rows: the dangling pages of a graph
+    stored               all known features, named as in `gpu_engine.matrices.features`
+    source               `generator` and `params` of a generated matrix
     """
 
     name: str
@@ -36,13 +36,13 @@ class MatrixFeatures:
 
     @staticmethod
     def of(matrix: Any) -> "MatrixFeatures":
-        """Those of what has the fields of a MatrixRecord."""
+        """Return the features of an object with the fields of a MatrixRecord."""
         known = {name: matrix.features.get(name) for name in ("ave", "sigma", "max_min", "empty_rows")}
         known |= {"stored": matrix.features, "source": matrix.source}
         return MatrixFeatures(matrix.name, matrix.n_rows, matrix.n_cols, matrix.nnz, **known)
 
     def transposed(self) -> "MatrixFeatures":
-        """Those of the transpose: the same where the pattern is symmetric, else what is known of the columns."""
+        """Return the features of the transpose: unchanged for a symmetric pattern, else from the columns."""
         name = f"{self.name}{TRANSPOSE}"
         if self.stored.get("symmetric_pattern"):
             return replace(self, name=name)
@@ -52,21 +52,21 @@ class MatrixFeatures:
 
     @property
     def compulsory_bytes(self) -> int:
-        """Bytes that any product must move: CSR once, x once, y once, as in `roofline_s`."""
+        """Bytes that every SpMV must move: CSR, x, and y once each, as in `roofline_s`."""
         return 12 * self.nnz + 4 * (self.n_rows + 1) + 8 * (self.n_cols + self.n_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StudyData:
-    """The records that findings and figures are made of: each of these is a pure function of one StudyData.
+    """Records of a study with the selection of the user: the input of all findings and figures.
 
-    One is equal to itself alone, so that what was computed of it can be kept beside it.
+    Compared by identity, so that results can be cached by it.
 
     matrices  features by matrix id
-    kernels   that the reader chose; baseline: what others are divided by; empty: the figure's own choice
-    chosen    the reader's values of parameters that only this study's page has, by name
-    sort      what matrices are sorted by where they are rows under kernels; empty: ascending sigma
-    traces    by device and case
+    kernels   kernels chosen by the user; baseline: kernel to compare with; empty: the default of each figure
+    chosen    values chosen by the user for parameters of this study's page, by name
+    sort      feature that the rows of matrices are sorted by; empty: ascending sigma
+    traces    traces by (device, case)
     """
 
     measurements: Sequence[Measurement] = ()
@@ -78,32 +78,32 @@ class StudyData:
     chosen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def choice(self, name: str, default: str = "") -> str:
-        """Return the reader's value of a parameter that is given once."""
+        """Return the user's value of a parameter with a single value."""
         return next(iter(self.chosen.get(name, ())), default)
 
     def number(self, name: str) -> int:
-        """Return the reader's value of a parameter that is a whole number; 0: none is chosen."""
+        """Return the user's value of an integer parameter; 0 if none is chosen."""
         return int(self.choice(name, "0"))
 
     def matrix(self, matrix_id: str) -> MatrixFeatures:
-        """The features of a matrix, or of a `subject`; an unknown one is called by its id and has no others."""
+        """Return the features of a matrix or `subject`; an unknown one has its id as name and no features."""
         known = self.matrices.get(matrix_id)
         if known is None and matrix_id.endswith(TRANSPOSE):
             return self.matrix(matrix_id.removesuffix(TRANSPOSE)).transposed()
         return known or MatrixFeatures(matrix_id)
 
     def by_sigma(self, ids: Iterable[str]) -> list[str]:
-        """The ids by ascending sigma, then nnz; those without a sigma last."""
+        """Return the ids by ascending sigma, then nnz; those without a sigma last."""
         return sorted(ids, key=lambda i: _sigma_first(self.matrix(i)))
 
 
 def subject(m: Measurement) -> str:
-    """What a product is of: the id of the matrix, with TRANSPOSE behind it where it is of the transpose."""
+    """Return the id of the matrix of an SpMV, with the suffix TRANSPOSE if it multiplies with the transpose."""
     return f"{m.matrix_id}{TRANSPOSE}" if op_of(m) == TRANSPOSED else m.matrix_id
 
 
 def op_of(m: Measurement) -> str:
-    """What multiplies x: `A` or `AT`, as the parameter of the study has it."""
+    """Return the operand that multiplies x: `A` or `AT`."""
     return m.axes.get(OP, "A")
 
 

@@ -1,4 +1,4 @@
-"""Finding: what the measurements of one matrix, batch or work on one device allow to say, for whoever shows it."""
+"""Findings: sentences, verdicts, and tables of one comparison group, for pages, terminals, and the API."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,23 +8,23 @@ from gpu_engine.records import Measurement, MeasurementState
 from gpu_engine.rounds import has_interval
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
-from gpu_engine.verdicts.verdict import SMALLEST_GAP, VerdictKind, compare, factor, in_words
+from gpu_engine.verdicts.verdict import SMALLEST_GAP, VerdictKind, compare, factor, speedup_over, verdict_text
 
-ENERGY = (Head("energy", "warm"), Head("GFLOP/s", "a watt"))
-"""Heads of what is shown of energy: joules of a product or a run, and operations by it."""
+ENERGY = (Head("energy", "warm"), Head("GFLOP/s", "per watt"))
+"""Heads of the energy columns: joules per SpMV or run, and GFLOP per joule."""
 
 Word = VerdictKind | MeasurementState | Literal["baseline"]
-"""What stands beside a kernel: the verdict on it, that it is the baseline, or the state of a case without a verdict."""
+"""Verdict on a kernel, `baseline`, or the state of a case without a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A measurement beside the baseline.
+    """A measurement compared with the baseline.
 
-    label   its kernel, and what sets it apart from others of that kernel
-    leads   whether it is among the leaders
-    ratio   time of the baseline over its time; None without two times
-    reason  why the verdict is what it is, or why there is no time
+    label   its kernel, and what distinguishes it from other cases of that kernel
+    leads   whether it is the fastest or tied for fastest
+    ratio   speedup: time of the baseline over its time; None without two times
+    reason  reason of the verdict, or why there is no time
     """
 
     measurement: Measurement
@@ -37,19 +37,19 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What may be said of measurements that were sampled together.
+    """Sentences, verdicts, and numbers of the measurements of one comparison group.
 
-    title      what they are of, without the matrix's id
-    axes       that all of them have in common
-    leaders    labels of the fastest and of those that are `same` with it; none where the machine was busy
-    decided    whether no other may be as fast as the leaders
-    sentences  the verdict first
-    baseline   label of what the rows are compared with; empty where there is none
-    tabulate   makes the numbers of the rows, in their order: most findings of a page are shown without
+    title      name of the matrix, batch, or workload, without the matrix's id
+    axes       parameters that all measurements have in common
+    leaders    labels of the fastest kernel and of those equal to it; none if the timings are too noisy
+    decided    whether no other kernel may be equally fast
+    sentences  text of the finding, the verdict first
+    baseline   label of the row that the others are compared with; empty if there is none
+    tabulate   returns the numbers of the rows, in their order; a function, because most findings are shown without
     facts      numbers that all rows share: (name, text)
-    members    ids of the matrices that they are of, the first of them `matrix_id`
-    of         as in Contest, what sets it apart from findings that are answered by themselves; None: nobody has said
-    busy       why the machine was too busy for these times to count, as one sentence; empty where it was not
+    members    ids of the matrices, the first of them `matrix_id`
+    of         as in ComparisonGroup: part of the overall ranking that it belongs to; None if it has none
+    busy       why the timings are too noisy to rank; empty if they are not
     """
 
     study: str
@@ -71,14 +71,15 @@ class Finding:
 
     @property
     def table(self) -> Table:
-        """All rows as text: the kernel, the verdict on it, then its numbers."""
-        against, numbers = Head("against", self.baseline or "nothing"), self.tabulate()
-        heads = (Head("kernel", numeric=False), Head("verdict", numeric=False), against, *numbers.heads)
+        """All rows as text: kernel, verdict, speedup over the baseline, then the numbers."""
+        speedup, numbers = Head("speedup", f"vs {self.baseline or 'no baseline'}"), self.tabulate()
+        heads = (Head("kernel", numeric=False), Head("verdict", numeric=False), speedup, *numbers.heads)
         rows = zip(self.rows, numbers.rows, strict=True)
-        return Table(heads, tuple((row.label, row.word, units.times(row.ratio), *cells) for row, cells in rows))
+        texts = ((row.label, verdict_text(row.word), units.speedup(row.ratio), *cells) for row, cells in rows)
+        return Table(heads, tuple(texts))
 
     def document(self) -> dict[str, Any]:
-        """As the API gives it."""
+        """Return the finding as the API shows it, as JSON values."""
         return {
             "study": self.study,
             "matrix_id": self.matrix_id,
@@ -95,23 +96,23 @@ class Finding:
 
 
 def row_of(m: Measurement, label: str, leads: bool, baseline: Measurement | None) -> Row:
-    """The row of a measurement beside the baseline, None where there is none."""
+    """Return the row of a measurement compared with the baseline (None if there is none)."""
     word, ratio, reason = verdict_on(m, baseline)
     return Row(m, label, leads, word, ratio, reason)
 
 
 def with_energy(numbers: Table, measurements: Sequence[Measurement]) -> Table:
-    """The same with what was measured of energy before the note at the end; as it is where nothing was.
+    """Return the table with the energy columns before the note at the end; unchanged if no energy was measured.
 
-    measurements  those of its rows
+    measurements  the measurements of the rows, in their order
     """
     if not any(m.energy_j for m in measurements):
         return numbers
     heads = numbers.heads
-    place = len(heads) - (not heads[-1].numeric)
-    of_rows = zip(numbers.rows, measurements, strict=True)
-    rows = tuple((*cells[:place], *_energy(m), *cells[place:]) for cells, m in of_rows)
-    return Table((*heads[:place], *ENERGY, *heads[place:]), rows)
+    index = len(heads) - (not heads[-1].numeric)
+    pairs = zip(numbers.rows, measurements, strict=True)
+    rows = tuple((*cells[:index], *_energy(m), *cells[index:]) for cells, m in pairs)
+    return Table((*heads[:index], *ENERGY, *heads[index:]), rows)
 
 
 def _energy(m: Measurement) -> tuple[str, str]:
@@ -121,51 +122,51 @@ def _energy(m: Measurement) -> tuple[str, str]:
 
 
 def verdict_on(m: Measurement, baseline: Measurement | None) -> tuple[Word, float | None, str]:
-    """The word beside a measurement, the ratio of times, and the reason."""
+    """Return the verdict or state of a measurement, its speedup over the baseline, and the reason."""
     if m.median_s is None:
-        return m.state, None, m.note or f"No time: {m.state}, and no reason was recorded."
+        return m.state, None, m.note or f"No timing ({m.state}); no reason was recorded."
     if m.state != "ok":
         return m.state, None, m.note
     if m is baseline:
-        return "baseline", 1.0, "Every other kernel is compared with this one."
+        return "baseline", 1.0, "All other kernels are compared with this one."
     if baseline is None:
-        return "inconclusive", None, "There is nothing to compare it with."
+        return "inconclusive", None, "No baseline was measured."
     verdict = compare(baseline, m)
     return verdict.kind, verdict.ratio, verdict.reason
 
 
 def against(base: Measurement | None, m: Measurement, name: str = "") -> str:
-    """`1.25 times as fast as csr/vector (faster)`: time over time, at least 1; empty without two times.
+    """Return `speedup 1.25× over csr/vector (faster)` or `slowdown 2× against …`; empty without two times.
 
-    name  what the other is called; empty: by its kernel
+    base  the measurement to compare with; name: its label, by default its kernel
     """
     if base is None or not base.median_s or not m.median_s:
         return ""
     verdict = compare(base, m)
-    return f"{in_words(base.median_s / m.median_s)} as {name or base.kernel} ({verdict.kind})"
+    return f"{speedup_over(base.median_s / m.median_s, name or base.kernel)} ({verdict_text(verdict.kind)})"
 
 
 def gain(base: Measurement | None, m: Measurement | None) -> float | None:
-    """How many times as fast as `base`; None without two times."""
+    """Return the speedup over `base` (above 1 is faster); None without two times."""
     return base.median_s / m.median_s if base and m and base.median_s and m.median_s else None
 
 
 SHARE_MAX = 1.5
-"""A floor of more than so many times the time was held up, or is not that of this work: no share of it is shown."""
+"""Limit of roofline or probe time / measured time. A larger share cannot be true, and is not shown."""
 
 IMPLAUSIBLE, NEGLIGIBLE = "implausible", "negligible"
-"""What stands in the place of a share that is withheld: it is over SHARE_MAX, or less than its probe can tell."""
+"""Words in place of a share that is above SHARE_MAX, or below the resolution of its probe."""
 
 
 def share(bound_s: float | None, m: Measurement) -> float | None:
-    """Return a floor over the time; None where one of them is missing, or the share is withheld."""
+    """Return roofline (or probe) time / measured time; None if one is missing or the share is withheld."""
     return None if withheld(bound_s, m) else _share(bound_s, m)
 
 
 def withheld(bound_s: float | None, m: Measurement) -> str:
-    """Return the word for a share of a floor that cannot be true; empty where it can be, or there is none.
+    """Return `implausible` or `negligible` for a share that cannot be true; empty if it can be, or there is none.
 
-    The error of a probe is what a time differs from itself by without a difference, SMALLEST_GAP.
+    The error of a probe is taken as SMALLEST_GAP of the backend.
     """
     value = _share(bound_s, m)
     if value is None:
@@ -174,7 +175,7 @@ def withheld(bound_s: float | None, m: Measurement) -> str:
 
 
 def share_text(bound_s: float | None, m: Measurement) -> str:
-    """Return a share of a floor as percents, or the word where it is withheld."""
+    """Return a share of the roofline (or probe) time in percent, or the word in place of a withheld one."""
     return withheld(bound_s, m) or units.percent(share(bound_s, m))
 
 
@@ -182,32 +183,32 @@ def _share(bound_s: float | None, m: Measurement) -> float | None:
     return bound_s / m.median_s if bound_s and m.median_s else None
 
 
-INTERVAL = "95 % interval"
-"""The head of a column of `interval_text`, unless some rounds are too few for one."""
+INTERVAL = "95 % CI"
+"""Head of a column of `interval_text`, unless some times have too few rounds for an interval."""
 
 RANGE = "range of rounds"
-"""The same where all of them are too few."""
+"""Head of a column of `interval_text` if all times have too few rounds for an interval."""
 
 
 def interval_head(rounds: Iterable[int | None]) -> str:
-    """Return the head of a column of intervals of times of so many rounds each."""
+    """Return the head of a column of intervals, from the number of rounds of each time."""
     few = {not has_interval(number) for number in rounds}
     return INTERVAL if True not in few else RANGE if False not in few else f"{INTERVAL} or range"
 
 
 def with_interval_head(heads: Iterable[Head], measurements: Iterable[Measurement]) -> tuple[Head, ...]:
-    """Return the heads of these measurements; that of intervals promises none where rounds are too few for one."""
+    """Return the heads with that of the intervals adapted to the rounds of the measurements."""
     text = interval_head(m.rounds for m in measurements if m.median_s)
     return tuple(replace(head, text=text) if head.text == INTERVAL else head for head in heads)
 
 
 def interval_text(m: Measurement) -> str:
-    """Return the 95 % interval of a time; of too few rounds their number, the least and the greatest."""
+    """Return the 95 % CI of a time; with too few rounds their number, the fastest, and the slowest."""
     return units.interval_or_rounds(m.rounds, (m.ci_low_s, m.ci_high_s), (m.min_s, m.max_s))
 
 
 def common_axes(measurements: Iterable[Measurement]) -> dict[str, str]:
-    """The axes that all of them have in common."""
+    """Return the axes that all measurements have in common, by name."""
     first, *others = [m.axes for m in measurements] or [{}]
     return {name: value for name, value in first.items() if all(axes.get(name) == value for axes in others)}
 

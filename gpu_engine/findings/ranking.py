@@ -1,28 +1,28 @@
-"""Ranking: what the times of kernels that were sampled together allow to say."""
+"""Ranking of kernels that were sampled in the same rounds."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gpu_engine.findings.identical import Identical
+from gpu_engine.findings.identity_key import Identical
 from gpu_engine.records import Measurement
 from gpu_engine.verdicts.noise import noise
 from gpu_engine.verdicts.verdict import compare
 
 NAMED = 4
-"""Most names in a sentence."""
+"""Maximum number of names in a sentence."""
 
-KEPT = 512
-"""Of how many groups the ranking is kept: the figures of a page ask for the same ones again."""
+RANKINGS_CACHED = 512
+"""Number of rankings in the cache: the figures of a page ask for the same groups repeatedly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Measurements with a time that came to their end, the fastest first.
+    """Converged measurements with a time, the fastest first.
 
-    leaders    the fastest and those that are `same` with it; none where the machine was busy
-    unsettled  those that may be as fast as the first
-    busy       why nothing leads, as one sentence; empty where something does
+    leaders    the fastest one and those equal to it (verdict `same`); none if the timings are too noisy
+    unsettled  those that may be equally fast (verdict `inconclusive`)
+    busy       why the timings are too noisy to rank, with what to do; empty if they are not
     """
 
     measurements: tuple[Measurement, ...]
@@ -32,40 +32,42 @@ class Ranking:
 
     @property
     def decided(self) -> bool:
-        """Whether something leads, and no other may be as fast."""
+        """Whether there is a fastest kernel, and no other may be equally fast."""
         return bool(self.leaders) and not self.unsettled
 
     @property
     def claim(self) -> str:
-        """What the leaders do: `is fastest`, `lead, not clearly,` …."""
+        """Predicate of the leaders in a sentence: `is fastest`, `tie for fastest` …."""
         alone = len(self.leaders) == 1
         if len(self.leaders) == len(self.measurements):
-            return "runs" if alone else "show no measurable difference"
+            return "is the only kernel ranked" if alone else "show no measurable difference"
         if self.unsettled:
-            return "leads, not clearly," if alone else "lead, not clearly,"
-        return "is fastest" if alone else "are fastest, with no measurable difference,"
+            return "is probably fastest" if alone else "probably tie for fastest"
+        return "is fastest" if alone else "tie for fastest"
 
     def sentence(self, name: Callable[[Measurement], str], where: str, facts: Iterable[str]) -> str:
-        """Who leads, where, with which facts, and who may be as fast; or why nothing leads.
+        """Return the ranking as a sentence: fastest kernels, facts, and those that may be equally fast; or why none is.
 
-        name  what a measurement is called; facts: of the leaders, empty ones left out
+        name   function that returns the label of a measurement
+        where  device and cache state, such as `on cpu, warm`
+        facts  texts about the first one; empty ones are left out
         """
         if not self.leaders:
             return self.busy
-        doubt = f"; {join([name(m) for m in self.unsettled], NAMED)} may be as fast (inconclusive)"
-        said = f"{join([name(m) for m in self.leaders], NAMED)} {self.claim} {where}: {', '.join(filter(None, facts))}"
-        return f"{said}{doubt if self.unsettled else ''}."
+        doubt = f"; {join([name(m) for m in self.unsettled], NAMED)} may be equally fast (inconclusive)"
+        claim = f"{join([name(m) for m in self.leaders], NAMED)} {self.claim} {where}: {', '.join(filter(None, facts))}"
+        return f"{claim}{doubt if self.unsettled else ''}."
 
 
 def rank(measurements: Iterable[Measurement], beside: Sequence[Measurement] = ()) -> Ranking:
-    """The ranking of those that are `ok`: what did not converge has a time, and leads nothing.
+    """Return the ranking of the measurements in state `ok`; what did not converge is not ranked.
 
-    beside  what was sampled in the same rounds and is not ranked: it too tells whether the machine was busy
+    beside  measurements of the same rounds that are not ranked but count for the noise check
     """
     return _ranked(Identical(measurements), Identical(beside))
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=RANKINGS_CACHED)
 def _ranked(given: Identical, beside: Identical) -> Ranking:
     timed = tuple(sorted((m for m in given if m.state == "ok" and m.median_s), key=lambda m: m.median_s or 0.0))
     busy = noise((*given, *beside))
@@ -76,7 +78,7 @@ def _ranked(given: Identical, beside: Identical) -> Ranking:
 
 
 def join(names: Sequence[str], most: int = 0) -> str:
-    """`a`, `a and b`, `a, b and c`; of more than `most` names (0: any number) the last ones are only counted."""
+    """Return `a`, `a and b`, or `a, b and c`; beyond `most` names (0: no limit) the rest as a number."""
     if 0 < most < len(names):
         names = [*names[: most - 1], f"{len(names) - most + 1} more"]
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

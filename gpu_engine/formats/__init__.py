@@ -21,16 +21,16 @@ FORMATS: tuple[Format, ...] = (
     biell.FORMAT,
     bijad.FORMAT,
 )
-"""The place of a format decides its color on all pages: a new one goes to the end."""
+"""Storage formats in a fixed order. The index of a format decides its color on all pages, so new ones go to the end."""
 
 
 def kernel_names(backend: str) -> tuple[str, ...]:
-    """`format/variant` of every kernel of that backend (`cpu` or `cuda`), in the order of FORMATS."""
+    """Return `format/variant` of every kernel of that backend (`cpu` or `cuda`), in the order of FORMATS."""
     return tuple(name for f in FORMATS for name, _ in f.kernels_on(backend))
 
 
 def find_kernel(name: str) -> tuple[Format, Kernel]:
-    """The format and kernel behind `format/variant`; raises ParameterError naming the known kernels."""
+    """Return the format and kernel behind `format/variant`; raises ParameterError naming the known kernels."""
     for candidate in FORMATS:
         for kernel in candidate.kernels:
             if name == candidate.name_of(kernel):

@@ -22,34 +22,34 @@ class Layout(Protocol):
         ...
 
     def to_csr(self) -> CsrMatrix:
-        """The same matrix, exactly, as CSR on the same device."""
+        """Return the matrix, bit for bit, as CSR on the device of the layout."""
         ...
 
 
 ENTRIES_PER_BLOCK = 2**22
-"""Conversions take so many entries at a time: their temporaries stay small beside the layout."""
+"""Nonzeros that a conversion handles at a time, so that its temporaries stay small compared with the layout."""
 
 POINTERS = ("int", "long long")
 """C++ types of a row pointer: 32 bits below 2³¹ nonzeros, 64 from there on."""
 
 CLEAR, CLEAR_BLOCK, CLEAR_ROWS = "clear", 256, 4
-"""The kernel of cuda/clear.cuh, the threads of a block, and the rows of each."""
+"""Name of the kernel of cuda/clear.cuh, its threads per block, and the rows that each thread clears."""
 
 Product = Callable[[Any, Any, Any], None]
 """`(layout, x, y)`: y := A·x; x float64 [n_cols], y float64 [n_rows]; launches on the current stream, never waits."""
 
 Launch = Callable[[Any, Any], None]
-"""`(x, y)`: the product of one layout, with all prepared that does not change with x and y."""
+"""`(x, y)`: the SpMV of one layout, with everything prepared that does not depend on x and y."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """One way to multiply with a format; None for a backend on which it has no meaning.
+    """One SpMV kernel of a format; `cpu` or `cuda` is None if the kernel does not exist on that back end.
 
-    cuda         layout → its product on the current GPU
+    cuda         layout → its SpMV on the current GPU
     source       the CUDA file behind `cuda`
-    parts        kernels of other formats that it launches, where it has no source of its own
-    moved_bytes  bytes of the layout that any run must read at least; default: all that it stores
+    parts        kernels of other formats that it launches, if it has no source of its own
+    moved_bytes  bytes of the layout that any run must read; default: all that it stores
     libraries    version of each library that it calls, by name
     """
 
@@ -64,42 +64,42 @@ class Kernel:
 
     @property
     def sources(self) -> tuple[CudaSource, ...]:
-        """The CUDA files behind it and its parts."""
+        """CUDA sources of the kernel and of its parts."""
         return tuple(each.source for each in (self, *self.parts) if each.source is not None)
 
     def runs_on(self, backend: str) -> bool:
-        """Whether the kernel exists for `cpu` or `cuda`."""
+        """Return whether the kernel exists on the back end, `cpu` or `cuda`."""
         return (self.cuda if backend == "cuda" else self.cpu) is not None
 
     def product(self, backend: str) -> Product | None:
-        """The product of that backend."""
+        """Return the SpMV of a back end, or None if the kernel does not exist there."""
         return (lambda layout, x, y: self.bound(backend, layout)(x, y)) if self.runs_on(backend) else None
 
     def bound(self, backend: str, layout: Any) -> Launch:
-        """The product of one layout on that backend; raises KernelError where the kernel does not exist there."""
+        """Return the SpMV bound to one layout; raises KernelError if the kernel does not exist on the back end."""
         if backend == "cuda" and self.cuda is not None:
             return self.cuda(layout)
         if backend != "cuda" and self.cpu is not None:
             return partial(self.cpu, layout)
-        raise KernelError(f"The kernel {self.variant} does not exist on {backend}.")
+        raise KernelError(f"The kernel {self.variant} does not run on {backend}.")
 
     def layout_bytes(self, layout: Layout) -> int:
-        """Bytes of the layout that a run reads at least."""
+        """Return the bytes of the layout that every run must read."""
         return self.moved_bytes(layout) if self.moved_bytes else layout.stored_bytes
 
     def source_hash(self, backend: str) -> str:
-        """First 16 hex digits of the sha256 of the source that a record of this backend was measured with."""
+        """Return the first 16 hex digits of the SHA-256 of the source that runs on a back end."""
         if self.parts:
             return digest(" ".join(part.source_hash(backend) for part in self.parts))
-        own, source = (self.cuda, self.source) if backend == "cuda" else (self.cpu, None)
-        return source_hash(own, source)
+        function, source = (self.cuda, self.source) if backend == "cuda" else (self.cpu, None)
+        return source_hash(function, source)
 
 
 @dataclass(frozen=True)
 class Format:
-    """A storage format; a compressed one may hold an entry in fewer than 12 bytes.
+    """A storage format; a compressed one may store a nonzero in fewer than 12 bytes.
 
-    bytes_needed  bytes of the layout of a matrix, known before anything is allocated; at most, where it is compressed
+    bytes_needed  bytes of the layout, before anything is allocated; an upper bound if the format is compressed
     from_csr      CSR → layout, on the device where the CSR lies
     """
 
@@ -112,16 +112,16 @@ class Format:
     compressed: bool = False
 
     def kernels_on(self, backend: str) -> tuple[tuple[str, Kernel], ...]:
-        """(`format/variant`, kernel) of every kernel of that backend."""
+        """Return (`format/variant`, kernel) of every kernel that exists on a back end."""
         return tuple((self.name_of(kernel), kernel) for kernel in self.kernels if kernel.runs_on(backend))
 
     def name_of(self, kernel: Kernel) -> str:
-        """`format/variant`: how records, parameters and pages name a kernel."""
+        """Return `format/variant`, the name of a kernel in records, parameters, and pages."""
         return f"{self.name}/{kernel.variant}"
 
 
 def source_hash(product: Callable[..., Any] | None, source: CudaSource | None) -> str:
-    """First 16 hex digits of the sha256 of a CUDA source, else of the module of a function; empty without either."""
+    """Return the first 16 hex digits of the SHA-256 of a CUDA source, or of a function's module; "" without both."""
     if source is not None:
         return digest(source.text)
     module = inspect.getmodule(product)
@@ -138,10 +138,10 @@ def launch(
     clears: int | None = None,
     follows: bool = True,
 ) -> Launch:
-    """A product that is one kernel, which takes x and y after its arguments; without blocks nothing is launched.
+    """Return the SpMV of one kernel launch, which passes x and y after the arguments; 0 blocks launch nothing.
 
-    clears   of a kernel that adds to y: the rows that CLEAR, which its source has, zeroes before
-    follows  as of `bind`: the kernel begins with `await_previous`, so that products in a row overlap their starts
+    clears   rows that the kernel CLEAR of the same source zeroes first, for a kernel that adds to y
+    follows  the kernel begins with `await_previous`, so that consecutive launches overlap their starts
     """
     if not blocks or clears == 0:
         return _nothing if clears is None else zeros
@@ -164,12 +164,12 @@ def _nothing(x: Any, y: Any) -> None:
 
 
 def zeros(x: Any, y: Any) -> None:  # noqa: ARG001 (a product)
-    """The product of a matrix without entries: y := 0."""
+    """Set y := 0, the SpMV of a matrix without nonzeros."""
     y.data.memset_async(0, y.nbytes)
 
 
 def array_module(array: Any) -> Any:
-    """NumPy or CuPy: the module of the array. Conversions are written once, for both."""
+    """Return the module of the array, NumPy or CuPy, so that conversions are written once for both."""
     if isinstance(array, np.ndarray):
         return np
     import cupy
@@ -178,7 +178,7 @@ def array_module(array: Any) -> Any:
 
 
 def entry_blocks(indptr: Any) -> Iterator[tuple[slice, Any, Any]]:
-    """(entries, row, slot) of a CSR matrix, block by block: which entries, the row of each and its number in the row.
+    """Yield (entries, row, slot) of a CSR matrix by blocks: a slice, and per nonzero its row and number in the row.
 
     indptr  [n_rows + 1]; row and slot are integers [entries of the block] on its device
     """
@@ -190,13 +190,13 @@ def entry_blocks(indptr: Any) -> Iterator[tuple[slice, Any, Any]]:
 
 
 def blocks(entries: int) -> Iterator[slice]:
-    """All of so many entries, ENTRIES_PER_BLOCK at a time."""
+    """Yield the slices of ENTRIES_PER_BLOCK that cover `entries` nonzeros."""
     for first in range(0, entries, ENTRIES_PER_BLOCK):
         yield slice(first, min(first + ENTRIES_PER_BLOCK, entries))
 
 
 def row_of_entries(matrix: CsrMatrix) -> Any:
-    """Row of each entry: int32 [nnz], on the device of the matrix."""
+    """Return the row of each nonzero: int32 [nnz], on the device of the matrix."""
     rows = array_module(matrix.indices).empty(matrix.nnz, dtype=np.int32)
     for entries, row, _ in entry_blocks(matrix.indptr):
         rows[entries] = row
@@ -204,7 +204,7 @@ def row_of_entries(matrix: CsrMatrix) -> Any:
 
 
 def transpose(matrix: CsrMatrix) -> CsrMatrix:
-    """Aᵀ, on the device of A; its entries are sorted by column, stably."""
+    """Return Aᵀ on the device of A, by a stable sort of the nonzeros by column."""
     xp = array_module(matrix.indices)
     order = xp.argsort(matrix.indices, kind="stable")
     indptr = pointers(xp.bincount(matrix.indices, minlength=matrix.n_cols), matrix.indptr.dtype)
@@ -212,42 +212,42 @@ def transpose(matrix: CsrMatrix) -> CsrMatrix:
 
 
 def row_lengths(matrix: CsrMatrix) -> Any:
-    """Entries of each row: int32 [n_rows]."""
+    """Return the nonzeros of each row: int32 [n_rows]."""
     return (matrix.indptr[1:] - matrix.indptr[:-1]).astype(np.int32)
 
 
 def max_row_length(matrix: CsrMatrix) -> int:
-    """Longest row in entries; 0 for a matrix without rows."""
+    """Return the nonzeros of the longest row; 0 for a matrix without rows."""
     return int((matrix.indptr[1:] - matrix.indptr[:-1]).max()) if matrix.n_rows else 0
 
 
 def pointers(lengths: Any, dtype: Any) -> Any:
-    """Where parts of these lengths begin, and where the last one ends: [parts + 1]."""
+    """Return the offsets of consecutive parts of these lengths, and the end of the last: [parts + 1]."""
     begins = array_module(lengths).zeros(lengths.size + 1, dtype=dtype)
     begins[1:] = lengths.cumsum(dtype=np.int64)
     return begins
 
 
 def longest_first(lengths: Any) -> Any:
-    """The rows by length, longest first, rows of one length in their order: int32 [n_rows]."""
+    """Return the rows by a stable sort, longest first: int32 [n_rows]."""
     return array_module(lengths).argsort(-lengths, kind="stable").astype(np.int32)
 
 
 def inverse(permutation: Any) -> Any:
-    """Where each row went: int32 [n_rows], inverse[permutation[place]] = place."""
+    """Return the inverse permutation: int32 [n_rows], inverse[permutation[i]] = i."""
     xp = array_module(permutation)
-    places = xp.empty(permutation.size, dtype=np.int32)
-    places[permutation] = xp.arange(permutation.size, dtype=np.int32)
-    return places
+    positions = xp.empty(permutation.size, dtype=np.int32)
+    positions[permutation] = xp.arange(permutation.size, dtype=np.int32)
+    return positions
 
 
 def check_room(needed: float, allowed: float) -> None:
-    """Raises LayoutTooLargeError where a layout of so many bytes is over the memory allowed for one."""
+    """Raise LayoutTooLargeError if a layout of `needed` bytes exceeds the `allowed` bytes."""
     if needed > allowed:
-        raise LayoutTooLargeError(f"needs {needed / 1e9:.3g} GB, {allowed / 1e9:.3g} GB allowed")
+        raise LayoutTooLargeError(f"needs {needed / 1e9:.3g} GB of memory; the limit is {allowed / 1e9:.3g} GB")
 
 
 def lanes_for(entries: int, groups: int) -> int:
-    """Lanes of a warp for each of `groups` rows or columns: the power of two from their mean length up, at most 32."""
+    """Return the lanes per row or column: the smallest power of two ≥ the mean length of `groups`, at most 32."""
     mean = -(-entries // groups) if groups else 1
     return min(32, 1 << max(mean - 1, 0).bit_length())

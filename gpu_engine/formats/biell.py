@@ -1,7 +1,7 @@
 """BiELL (bisection ELLPACK): strips of 32 rows, sorted inside the strip and halved again and again into groups.
 
 A warp walks each group with all its lanes, so that a long row is shared by up to 32 of them, and folds their sums. Best
-where lengths vary among neighbouring rows. Source: Zheng et al., JPDC 74 (2014); PELLR paper, §2.3.3.
+where lengths vary among neighboring rows. Source: Zheng et al., JPDC 74 (2014); PELLR paper, §2.3.3.
 """
 
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class BiellLayout:
 
     @staticmethod
     def from_csr(matrix: CsrMatrix, permutation: Any) -> "BiellLayout":
-        """Scatters each entry to its group; lengths must descend along the permutation inside each strip."""
+        """Scatter each entry to its group; lengths must descend along the permutation inside each strip."""
         xp = array_module(matrix.indices)
         bounds = group_bounds(row_lengths(matrix)[permutation])
         lines = _lines(bounds)
@@ -72,7 +72,7 @@ class BiellLayout:
         return BiellLayout(matrix.n_cols, matrix.nnz, matrix.indptr.dtype, lines, columns, values, permutation)
 
     def to_csr(self) -> CsrMatrix:
-        """Finds the row of each used place and sorts the places by row: within a row they ascend already."""
+        """Find the row of each used place and sort the places by row; within a row they ascend already."""
         xp = array_module(self.columns)
         used = xp.flatnonzero(self.columns != PADDING)
         group = xp.searchsorted(self.lines, (used // STRIP).astype(xp.int32), side="right") - 1
@@ -84,12 +84,12 @@ class BiellLayout:
 
     @property
     def stored_bytes(self) -> int:
-        """12 bytes a slot, padded or not, 4 a row, and six pointers a strip."""
+        """12 bytes per slot, padded or not, 4 per row, and six pointers per strip."""
         return int(self.lines.nbytes + self.columns.nbytes + self.values.nbytes + self.permutation.nbytes)
 
 
 def group_bounds(lengths: Any) -> Any:
-    """c₍−1₎ … c₅ of each strip of rows in the order of storage: int32 [strips, 7]; rows that do not exist are empty."""
+    """Return c₍−1₎ … c₅ of each strip of rows in storage order: int32 [strips, 7]; rows past the last are empty."""
     xp = array_module(lengths)
     strips = -(-lengths.size // STRIP)
     whole = xp.zeros(strips * STRIP, dtype=xp.int32)
@@ -108,7 +108,7 @@ def _lines(bounds: Any) -> Any:
 
 
 def _target(bounds: Any, lines: Any, place: Any, slot: Any) -> Any:
-    """Where slot s of the row at a place lies: int64."""
+    """Return where slot s of the row at a place lies: int64."""
     strip = place // STRIP
     group = sum((slot >= bounds[strip, g]).astype(np.int64) for g in range(1, GROUPS))
     column = (slot - bounds[strip, group]).astype(np.int64)
@@ -116,7 +116,7 @@ def _target(bounds: Any, lines: Any, place: Any, slot: Any) -> Any:
 
 
 def _sorted_in_strips(lengths: Any) -> Any:
-    """The rows of each strip by length, longest first, rows of one length in their order: int32 [n_rows]."""
+    """Return the rows of each strip by length, longest first, rows of one length in their order: int32 [n_rows]."""
     xp = array_module(lengths)
     strip = xp.arange(lengths.size, dtype=xp.int64) // STRIP
     longest = int(lengths.max()) if lengths.size else 0
@@ -124,7 +124,7 @@ def _sorted_in_strips(lengths: Any) -> Any:
 
 
 def bytes_needed(matrix: CsrMatrix, permutation: Any) -> int:
-    """Bytes of the layout with the rows in that order."""
+    """Return the bytes of the layout with the rows in this order."""
     lines = _lines(group_bounds(row_lengths(matrix)[permutation]))
     return 12 * STRIP * int(lines[-1]) + int(lines.nbytes + permutation.nbytes)
 
@@ -165,7 +165,7 @@ def _cpu(layout: BiellLayout, x: Any, y: Any) -> None:
 
 KERNEL = Kernel(
     "warp",
-    "A warp a strip: all lanes walk each group, then fold their sums; on a CPU 32 sums a strip.",
+    "One warp per strip: all lanes walk each group, then fold their sums; on a CPU 32 sums per strip.",
     cpu=_cpu,
     cuda=_cuda,
     source=SOURCE,

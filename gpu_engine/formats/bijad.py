@@ -1,6 +1,6 @@
-"""BiJAD: BiELL after a sort of all rows by length, so that the rows of a strip are of like length and little is padded.
+"""BiJAD: BiELL after a sort of all rows by length, so that the rows of a strip are of similar length.
 
-Best where lengths vary much and neighbours share few columns, as the sort pulls them apart. Layout and kernel are those
+Best if lengths vary much and neighbors share few columns, as the sort pulls them apart. Layout and kernel are those
 of BiELL. Source: Zheng et al., JPDC 74 (2014); PELLR paper, §2.3.5.
 """
 

@@ -1,4 +1,4 @@
-"""COO, coordinates sorted by row: every thread gets the same number of nonzeros, whatever the rows look like.
+"""COO, coordinates sorted by row: every thread gets equally many nonzeros, independent of row lengths.
 
 Source: batched SpMV paper, §3 (partial sums, segmented scan over the warp, atomics at row ends).
 """
@@ -16,7 +16,7 @@ from gpu_engine.host.jit import numba
 SOURCE = CudaSource(__package__, "coo.cu", ("coo_segmented", CLEAR))
 BLOCK = 128
 STEPS, STEPS_WHILE_SMALL = 4, 2
-"""Entries of a warp: 32 lanes × steps, two steps in flight; fewer atomics a nonzero with more steps, fewer warps."""
+"""Entries of a warp: 32 lanes × steps, two steps in flight; fewer atomics per nonzero with more steps, fewer warps."""
 
 SMALL = 2**20
 """Nonzeros below which warps are too few to hide what a further step waits for."""
@@ -40,13 +40,13 @@ class CooLayout:
 
     @staticmethod
     def from_csr(matrix: CsrMatrix) -> "CooLayout":
-        """Writes the row of each entry; columns and values are shared with the matrix."""
+        """Write the row of each nonzero; share columns and values with the matrix."""
         return CooLayout(
             matrix.n_rows, matrix.n_cols, matrix.indptr.dtype, row_of_entries(matrix), matrix.indices, matrix.values
         )
 
     def to_csr(self) -> CsrMatrix:
-        """Counts the entries up to each row."""
+        """Count the entries up to each row."""
         xp = array_module(self.rows)
         bounds = xp.arange(self.n_rows + 1, dtype=xp.int32)
         indptr = xp.searchsorted(self.rows, bounds, side="left").astype(self.indptr_dtype)
@@ -54,17 +54,17 @@ class CooLayout:
 
     @property
     def stored_bytes(self) -> int:
-        """16 bytes a nonzero."""
+        """16 bytes per nonzero."""
         return int(self.rows.nbytes + self.columns.nbytes + self.values.nbytes)
 
 
 def steps(nnz: int) -> int:
-    """Return how many times 32 consecutive entries a warp takes."""
+    """Return the number of steps per warp, of 32 consecutive nonzeros each."""
     return STEPS if nnz >= SMALL else STEPS_WHILE_SMALL
 
 
 def cuda_product(layout: CooLayout, adds: bool = False) -> Launch:
-    """y := A·x, or y := A·x + y where it `adds`, on the current GPU; there the kernel before it may write y alone."""
+    """Return y := A·x, or y := A·x + y if it `adds`, on the current GPU; the previous kernel may write only y."""
     nnz = int(layout.values.size)
     per_warp = steps(nnz)
     warps = -(-nnz // (32 * per_warp))
@@ -76,7 +76,7 @@ def cuda_product(layout: CooLayout, adds: bool = False) -> Launch:
 
 @numba.njit(parallel=True, cache=True)
 def _segments(rows: Any, columns: Any, values: Any, x: Any, y: Any, parts: int, first_sums: Any) -> None:
-    """Adds equal nonzeros a part to y; the part before may share its first row, so that sum waits in `first_sums`."""
+    """Add equal nonzeros per part to y; the part before may share its first row, so that sum waits in `first_sums`."""
     nnz = values.size
     for part in numba.prange(parts):
         begin, end = nnz * part // parts, nnz * (part + 1) // parts
@@ -109,7 +109,7 @@ def _clear(y: Any) -> None:
 
 
 def cpu_add(layout: CooLayout, x: Any, y: Any) -> None:
-    """y += A·x on the host."""
+    """Compute y += A·x on the host."""
     parts = numba.get_num_threads()
     _segments(layout.rows, layout.columns, layout.values, x, y, parts, np.empty(parts))
 
@@ -121,7 +121,7 @@ def _cpu(layout: CooLayout, x: Any, y: Any) -> None:
 
 KERNEL = Kernel(
     "segmented",
-    "Equal nonzeros a thread; segmented scan over the warp, atomics where a row ends.",
+    "Equal nonzeros per thread; segmented scan over the warp, atomics at row ends.",
     cpu=_cpu,
     cuda=cuda_product,
     source=SOURCE,

@@ -1,6 +1,6 @@
 """CSC, compressed sparse columns: each column's entries together. Reads x once and in order; scatters into y instead.
 
-Best where many columns are empty or x is dear to gather; on a GPU every entry costs an atomic addition.
+Best if many columns are empty or gathering x is expensive; on a GPU every nonzero costs an atomic addition.
 Source: Saad, Iterative Methods for Sparse Linear Systems, §3.4; MSREP paper, §2.
 """
 
@@ -49,25 +49,25 @@ class CscLayout:
 
     @staticmethod
     def from_csr(matrix: CsrMatrix) -> "CscLayout":
-        """Sorts the entries by column, stably: O(nnz) where integers are sorted by radix."""
+        """Sort the nonzeros by column, stably; O(nnz) with a radix sort of integers."""
         rows = row_of_entries(matrix)
         arrays = _sorted_by(matrix.indices, matrix.n_cols, rows, matrix.values, matrix.indptr.dtype)
         return CscLayout(matrix.n_rows, matrix.n_cols, *arrays)
 
     def to_csr(self) -> CsrMatrix:
-        """Sorts the entries by row, stably."""
+        """Sort the entries by row, stably."""
         columns = row_of_entries(CsrMatrix(self.n_cols, self.n_rows, self.indptr, self.rows, self.values))
         arrays = _sorted_by(self.rows, self.n_rows, columns, self.values, self.indptr.dtype)
         return CsrMatrix(self.n_rows, self.n_cols, *arrays)
 
     @property
     def stored_bytes(self) -> int:
-        """12 bytes a nonzero, and a pointer a column."""
+        """12 bytes per nonzero, and a pointer per column."""
         return int(self.indptr.nbytes + self.rows.nbytes + self.values.nbytes)
 
 
 def _sorted_by(keys: Any, n_keys: int, others: Any, values: Any, dtype: Any) -> tuple[Any, Any, Any]:
-    """(pointers, others, values) of the entries in the order of their keys, entries of one key in theirs."""
+    """Return (pointers, others, values) of the entries in the order of their keys, entries of one key in theirs."""
     xp = array_module(keys)
     order = xp.argsort(keys, kind="stable")
     return pointers(xp.bincount(keys, minlength=n_keys), dtype), others[order], values[order]
@@ -82,7 +82,7 @@ def _cuda(layout: CscLayout) -> Launch:
 
 @numba.njit(parallel=True, cache=True)
 def _columns(indptr: Any, rows: Any, values: Any, x: Any, y: Any, parts: int) -> None:
-    """Columns of equal nonzeros a part, each with a y of its own; then the sum of them, row by row."""
+    """Return columns of equal nonzeros per part, each with a y of its own; then the sum of them, row by row."""
     nnz = values.size
     partial = np.empty((parts, y.size))
     for part in numba.prange(parts):
@@ -115,7 +115,7 @@ FORMAT = Format(
     kernels=(
         Kernel(
             "atomic",
-            "A group of lanes as wide as the mean column a column, atomic additions; on a CPU a private y a thread.",
+            "1, 2, 4, … or 32 lanes per column, by its mean length; atomic additions. On a CPU a private y per thread.",
             cpu=_cpu,
             cuda=_cuda,
             source=SOURCE,

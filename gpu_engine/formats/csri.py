@@ -1,6 +1,6 @@
-"""CSRI: CSR with the row where each warp begins, so that every warp gets the same number of nonzeros.
+"""CSRI, load-balanced CSR: CSR with the first row of each warp, so that every warp gets equally many nonzeros.
 
-Best where row lengths vary much. A format beside CSR, because the array costs bytes and conversion time that the other
+Best if row lengths vary much. It is a separate format because the array costs bytes and conversion time that the other
 kernels of CSR do without. Source: batched SpMV paper, §3.5; Flegar and Quintana-Ortí, Euro-Par 2017.
 """
 
@@ -17,7 +17,7 @@ from gpu_engine.host.jit import numba
 SOURCE = CudaSource(__package__, "csri.cu", (*(f"csri_warp<{pointer}>" for pointer in POINTERS), CLEAR))
 BLOCK = 128
 ENTRIES = 512
-"""Most entries of a warp: fewer atomics a nonzero with more, fewer warps in flight."""
+"""Most entries of a warp: fewer atomics per nonzero with more, fewer warps in flight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class CsriLayout:
 
     @staticmethod
     def from_csr(matrix: CsrMatrix) -> "CsriLayout":
-        """Finds the first row of each part; the arrays of the matrix are shared."""
+        """Find the first row of each part; share the arrays of the matrix."""
         xp = array_module(matrix.indices)
         parts = _parts(matrix)
         begins = xp.arange(parts, dtype=xp.int64) * matrix.nnz // max(parts, 1)
@@ -40,12 +40,12 @@ class CsriLayout:
         return CsriLayout(matrix, rows.astype(xp.int32))
 
     def to_csr(self) -> CsrMatrix:
-        """The matrix that was cut."""
+        """Return the matrix that was cut."""
         return self.matrix
 
     @property
     def stored_bytes(self) -> int:
-        """CSR, and 4 bytes a part."""
+        """CSR, and 4 bytes per part."""
         return self.matrix.stored_bytes + int(self.first_rows.nbytes)
 
     @property
@@ -107,14 +107,14 @@ def _cpu(layout: CsriLayout, x: Any, y: Any) -> None:
 
 FORMAT = Format(
     name="csri",
-    title="CSR, balanced by nonzeros",
-    summary="CSR and the row where each warp's equal share of the nonzeros begins.",
+    title="Load-balanced CSR",
+    summary="CSR and the first row of each warp; every warp has equally many nonzeros.",
     bytes_needed=lambda matrix: matrix.stored_bytes + 4 * _parts(matrix),
     from_csr=CsriLayout.from_csr,
     kernels=(
         Kernel(
             "warp",
-            "Equal nonzeros a warp, atomics where a row ends; on a CPU equal nonzeros a thread.",
+            "Equal nonzeros per warp, atomics at row ends; on a CPU equal nonzeros per thread.",
             cpu=_cpu,
             cuda=_cuda,
             source=SOURCE,

@@ -1,4 +1,4 @@
-"""ELL (ELLPACK): every row padded to the longest, stored column by column. Best where all rows have one length.
+"""ELL (ELLPACK): every row padded to the longest, stored column by column. Best if all rows are equally long.
 
 Source: PELLR paper, §2. A padded slot has column −1, so explicit zeros stay entries.
 """
@@ -37,26 +37,26 @@ class EllLayout:
 
     @staticmethod
     def from_csr(matrix: CsrMatrix) -> "EllLayout":
-        """Scatters each entry to its slot."""
+        """Scatter each entry to its slot."""
         columns, values = fill_slots(matrix, max_row_length(matrix), None, PADDING)
         return EllLayout(matrix.n_cols, matrix.nnz, matrix.indptr.dtype, columns, values)
 
     def to_csr(self) -> CsrMatrix:
-        """Gathers the slots that are not padded, row by row."""
+        """Gather the slots that are not padded, row by row."""
         return read_slots(
             self.columns, self.values, (self.columns != PADDING).sum(axis=0), None, self.n_cols, self.indptr_dtype
         )
 
     @property
     def stored_bytes(self) -> int:
-        """12 bytes a slot, padded or not."""
+        """12 bytes per slot, padded or not."""
         return int(self.columns.nbytes + self.values.nbytes)
 
 
 def fill_slots(matrix: CsrMatrix, width: int, places: Any, padding: int) -> tuple[Any, Any]:
-    """(columns, values) [width, n_rows] with slot s of row r at [s, places[r]]; width is at least the longest row.
+    """Return (columns, values) [width, n_rows] with slot s of row r at [s, places[r]]; width ≥ the longest row.
 
-    places   int32 [n_rows], or None where every row keeps its own
+    places   int32 [n_rows], or None if every row stays in place
     padding  the column of a slot without an entry; its value is 0
     """
     xp = array_module(matrix.indices)
@@ -71,7 +71,7 @@ def fill_slots(matrix: CsrMatrix, width: int, places: Any, padding: int) -> tupl
 
 
 def read_slots(columns: Any, values: Any, lengths: Any, places: Any, n_cols: int, dtype: Any) -> CsrMatrix:
-    """The matrix whose row r has its first lengths[r] slots at [:, places[r]]: the inverse of `fill_slots`."""
+    """Return the matrix whose row r has its first lengths[r] slots at [:, places[r]]: the inverse of `fill_slots`."""
     xp = array_module(columns)
     indptr = pointers(lengths, dtype)
     indices = xp.empty(int(indptr[-1]), dtype=xp.int32)
@@ -84,12 +84,12 @@ def read_slots(columns: Any, values: Any, lengths: Any, places: Any, n_cols: int
 
 
 def cuda_product(layout: EllLayout, adds: bool = False) -> Launch:
-    """y := A·x, or y := A·x + y where it `adds`, on the current GPU."""
+    """Return y := A·x, or y := A·x + y if it `adds`, on the current GPU."""
     return launch(SOURCE, _name(adds), *_shape(layout))
 
 
 def bind(layout: EllLayout, x: Any, y: Any, adds: bool = False) -> Callable[[], None]:
-    """The same of a matrix with rows, with x and y given, as a call that makes nothing anew."""
+    """Return the SpMV of a matrix with rows, bound to x and y: a call that allocates nothing."""
     blocks, threads, arguments = _shape(layout)
     return SOURCE.bound(_name(adds), blocks, threads, (*arguments, x, y))
 
@@ -99,7 +99,7 @@ def _name(adds: bool) -> str:
 
 
 def _shape(layout: EllLayout) -> tuple[int, int, tuple[Any, ...]]:
-    """(blocks, threads, arguments before x and y) of a launch."""
+    """Return (blocks, threads, arguments before x and y) of a launch."""
     width, n_rows = layout.columns.shape
     return -(-n_rows // BLOCK), BLOCK, (np.int32(n_rows), np.int32(width), layout.columns, layout.values)
 
@@ -120,18 +120,18 @@ def _strips(columns: Any, values: Any, x: Any, y: Any, strip: int) -> None:
 
 
 def cpu_product(layout: EllLayout, x: Any, y: Any) -> None:
-    """y := A·x on the host."""
+    """Compute y := A·x on the host."""
     _strips(layout.columns, layout.values, x, y, 1024)
 
 
 def moved_bytes(layout: EllLayout) -> int:
-    """All columns, and the values of entries: values of padded slots are not loaded."""
+    """Return all columns, and the values of entries: values of padded slots are not loaded."""
     return int(layout.columns.nbytes) + 8 * layout.nnz
 
 
 KERNEL = Kernel(
     "thread",
-    "One thread a row, all slots walked; on a CPU slot by slot over strips of rows.",
+    "One thread per row, over all slots; on a CPU slot by slot over strips of rows.",
     cpu=cpu_product,
     cuda=cuda_product,
     source=SOURCE,

@@ -1,6 +1,6 @@
 """ELLR (ELLPACK-R): ELL with the length of each row, so that no thread walks the padding of its own row.
 
-Best where neighbouring rows have like lengths. Source: Vázquez et al., CMMSE 2009; PELLR paper, §2.3.2.
+Best if neighboring rows have similar lengths. Source: Vázquez et al., CMMSE 2009; PELLR paper, §2.3.2.
 """
 
 from dataclasses import dataclass
@@ -40,17 +40,17 @@ class EllrLayout:
 
     @staticmethod
     def from_csr(matrix: CsrMatrix) -> "EllrLayout":
-        """Scatters each entry to its slot."""
+        """Scatter each entry to its slot."""
         columns, values = fill_slots(matrix, max_row_length(matrix), None, PADDING)
         return EllrLayout(matrix.n_cols, matrix.nnz, matrix.indptr.dtype, columns, values, row_lengths(matrix))
 
     def to_csr(self) -> CsrMatrix:
-        """Gathers the slots that each row uses."""
+        """Gather the slots that each row uses."""
         return read_slots(self.columns, self.values, self.lengths, None, self.n_cols, self.indptr_dtype)
 
     @property
     def stored_bytes(self) -> int:
-        """12 bytes a slot, padded or not, and 4 a row."""
+        """12 bytes per slot, padded or not, and 4 per row."""
         return int(self.columns.nbytes + self.values.nbytes + self.lengths.nbytes)
 
 
@@ -89,7 +89,7 @@ FORMAT = Format(
     kernels=(
         Kernel(
             "thread",
-            "One thread a row, as many slots as the row is long; on a CPU slot by slot over strips of rows.",
+            "One thread per row, over the slots of the row; on a CPU slot by slot over strips of rows.",
             cpu=_cpu,
             cuda=_cuda,
             source=SOURCE,

@@ -1,4 +1,4 @@
-"""HYB: the first K entries of each row in ELL, the rest in COO. Best where a few rows are much longer than the others.
+"""HYB: the first K entries of each row in ELL, the rest in COO. Best if a few rows are much longer than the others.
 
 K is the largest width that at least a third of the rows fill (`hyb`), or the mean row length (`hyb-mean`).
 Source: Bell and Garland, NVR-2008-004; PELLR paper, §2.3.4.
@@ -31,7 +31,7 @@ class HybLayout:
 
     @staticmethod
     def from_csr(matrix: CsrMatrix, width: int) -> "HybLayout":
-        """Cuts each row after `width` entries."""
+        """Cut each row after `width` entries."""
         lengths = row_lengths(matrix)
         first = _first_entries(matrix.indptr, width)
         within = _part(matrix, lengths.clip(max=width), first)
@@ -41,7 +41,7 @@ class HybLayout:
         return HybLayout(layout, CooLayout.from_csr(past))
 
     def to_csr(self) -> CsrMatrix:
-        """Joins the two parts of each row."""
+        """Join the two parts of each row."""
         within, past = self.ell_part.to_csr(), self.coo_part.to_csr()
         xp = array_module(within.indices)
         indptr = pointers(row_lengths(within) + row_lengths(past), within.indptr.dtype)
@@ -54,12 +54,12 @@ class HybLayout:
 
     @property
     def stored_bytes(self) -> int:
-        """12 bytes a slot of the ELL part, padded or not, and 16 an entry of the COO part."""
+        """12 bytes per slot of the ELL part, padded or not, and 16 per entry of the COO part."""
         return self.ell_part.stored_bytes + self.coo_part.stored_bytes
 
 
 def _first_entries(indptr: Any, width: int) -> Any:
-    """Which entries of a CSR matrix are among the first `width` of their row: bool [nnz]."""
+    """Return which entries of a CSR matrix are among the first `width` of their row: bool [nnz]."""
     first = array_module(indptr).empty(int(indptr[-1]), dtype=bool)
     for entries, _, slot in entry_blocks(indptr):
         first[entries] = slot < width
@@ -67,20 +67,20 @@ def _first_entries(indptr: Any, width: int) -> Any:
 
 
 def _part(matrix: CsrMatrix, lengths: Any, chosen: Any) -> CsrMatrix:
-    """The chosen entries of a matrix, `lengths` of them in each row."""
+    """Return the chosen entries of a matrix, `lengths` of them in each row."""
     indptr = pointers(lengths, matrix.indptr.dtype)
     return CsrMatrix(matrix.n_rows, matrix.n_cols, indptr, matrix.indices[chosen], matrix.values[chosen])
 
 
 def third_rule(matrix: CsrMatrix) -> int:
-    """The largest K such that at least a third of the rows have K entries or more."""
+    """Return the largest K such that at least a third of the rows have K entries or more."""
     lengths = row_lengths(matrix)
     lengths.sort()
     return int(lengths[matrix.n_rows - -(-matrix.n_rows // 3)]) if matrix.n_rows else 0
 
 
 def mean_rule(matrix: CsrMatrix) -> int:
-    """The mean row length, rounded half up, and at least 1."""
+    """Return the mean row length, rounded half up, and at least 1."""
     return max(1, (2 * matrix.nnz + matrix.n_rows) // (2 * matrix.n_rows)) if matrix.n_rows else 1
 
 
@@ -101,7 +101,7 @@ def _cpu(layout: HybLayout, x: Any, y: Any) -> None:
 
 KERNEL = Kernel(
     "segmented",
-    "The ELL part as `ell/thread`, then the COO part as `coo/segmented`, added to it.",
+    "Runs `ell/thread` on the ELL part, then adds the COO part with `coo/segmented`.",
     cpu=_cpu,
     cuda=_cuda,
     parts=(ell.KERNEL, coo.KERNEL),
@@ -123,8 +123,11 @@ def _format(name: str, title: str, summary: str, rule: Callable[[CsrMatrix], int
 
 
 FORMAT = _format(
-    "hyb", "Hybrid, third of rows", "ELLPACK as wide as a third of the rows fill, the rest as coordinates.", third_rule
+    "hyb",
+    "Hybrid, third of rows",
+    "ELLPACK of the width that a third of the rows fill; the rest as coordinates.",
+    third_rule,
 )
 MEAN_FORMAT = _format(
-    "hyb-mean", "Hybrid, mean row", "ELLPACK as wide as the mean row, the rest as coordinates.", mean_rule
+    "hyb-mean", "Hybrid, mean row", "ELLPACK of the width of the mean row; the rest as coordinates.", mean_rule
 )

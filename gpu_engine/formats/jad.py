@@ -1,6 +1,6 @@
-"""JAD (jagged diagonals): all rows sorted by length, entry s of every row that has one stored together; no padding.
+"""JAD (jagged diagonals): all rows sorted by length; the entries s of all rows are stored together, without padding.
 
-Best where lengths vary much and neighbours share few columns, as the sort pulls them apart.
+Best if lengths vary much and neighbors share few columns, as the sort pulls them apart.
 Source: Saad, Iterative Methods for Sparse Linear Systems, §3.4; PELLR paper, §2.3.5.
 """
 
@@ -51,7 +51,7 @@ class JadLayout:
 
     @staticmethod
     def from_csr(matrix: CsrMatrix) -> "JadLayout":
-        """Sorts the rows and scatters each entry to its diagonal."""
+        """Sort the rows and scatter each nonzero to its diagonal."""
         xp = array_module(matrix.indices)
         permutation = longest_first(row_lengths(matrix))
         places = inverse(permutation)
@@ -65,7 +65,7 @@ class JadLayout:
         return JadLayout(matrix.n_cols, diagonals, columns, values, permutation)
 
     def to_csr(self) -> CsrMatrix:
-        """Gathers each row along the diagonals."""
+        """Gather each row along the diagonals."""
         xp = array_module(self.columns)
         places = inverse(self.permutation)
         indptr = pointers(self._lengths()[places], self.diagonals.dtype)
@@ -85,12 +85,12 @@ class JadLayout:
 
     @property
     def stored_bytes(self) -> int:
-        """12 bytes a nonzero, 4 a row, and a pointer a diagonal."""
+        """12 bytes per nonzero, 4 per row, and a pointer per diagonal."""
         return int(self.diagonals.nbytes + self.columns.nbytes + self.values.nbytes + self.permutation.nbytes)
 
 
 def _diagonal_lengths(matrix: CsrMatrix) -> Any:
-    """How many rows are longer than s, for each s below the longest: [longest row]."""
+    """Return how many rows are longer than s, for each s below the longest: [longest row]."""
     xp = array_module(matrix.indices)
     lengths = row_lengths(matrix)
     lengths.sort()
@@ -135,13 +135,13 @@ def _bytes_needed(matrix: CsrMatrix) -> int:
 FORMAT = Format(
     name="jad",
     title="Jagged diagonals",
-    summary="All rows sorted by length, then the first entry of each, the second of each, and so on; no padding.",
+    summary="All rows sorted by length; first entries of all rows, then second entries, and so on. No padding.",
     bytes_needed=_bytes_needed,
     from_csr=JadLayout.from_csr,
     kernels=(
         Kernel(
             "thread",
-            "One thread a row, along the diagonals that reach it; on a CPU diagonal by diagonal over strips of rows.",
+            "One thread per row, along its diagonals; on a CPU diagonal by diagonal over strips of rows.",
             cpu=_cpu,
             cuda=_cuda,
             source=SOURCE,

@@ -1,6 +1,6 @@
-"""Packed: the tiles of `split` with lossless 16-bit columns and, where the matrix allows, values in 4, 1 or 0 bytes.
+"""Packed, compressed tiled CSR: the tiles of `split` with lossless 16-bit columns and values in 8, 4, 1, or 0 bytes.
 
-Best where columns of neighbouring rows lie together (meshes, stencils, ordered graphs) or values repeat (graphs).
+Best if columns of neighboring rows lie close together (meshes, stencils, ordered graphs) or values repeat (graphs).
 Source: 16-bit columns relative to a tile after Bell and Garland's and later compressed formats; value tables ours.
 """
 
@@ -46,7 +46,7 @@ class PackedLayout:
 
     @staticmethod
     def from_csr(matrix: CsrMatrix) -> "PackedLayout":
-        """Cuts the tiles and packs the columns of each; the row pointers, and values that do not pack, are shared."""
+        """Cut the tiles and pack the columns of each; share the row pointers, and values that do not pack."""
         cut = tiles.cut(matrix, TILE)
 
         def entries() -> Iterator[tuple[Any, Any]]:
@@ -57,7 +57,7 @@ class PackedLayout:
         return PackedLayout(matrix.n_cols, matrix.nnz, matrix.indptr, cut, columns, *packing.pack_values(matrix.values))
 
     def to_csr(self) -> CsrMatrix:
-        """Unpacks columns and values."""
+        """Unpack columns and values."""
         xp = array_module(self.indptr)
         indices = xp.empty(self.nnz, dtype=xp.int32)
         for slots in _slots(self.indptr, self.nnz):
@@ -73,7 +73,7 @@ class PackedLayout:
 
 
 def _slots(like: Any, nnz: int) -> Iterator[Any]:
-    """All entries, block by block: int64."""
+    """Yield all entries, block by block: int64."""
     xp = array_module(like)
     for block in blocks(nnz):
         yield xp.arange(block.start, block.stop, dtype=xp.int64)
@@ -161,14 +161,14 @@ def _cpu(layout: PackedLayout, x: Any, y: Any) -> None:
 
 FORMAT = Format(
     name="packed",
-    title="Packed tiles",
-    summary="Tiles with 16-bit columns where they lie together, and values as floats, codes or one constant.",
+    title="Compressed tiled CSR",
+    summary="Tiles with 16-bit columns if these lie close together, and values as floats, codes, or a constant.",
     bytes_needed=_bytes_needed,
     from_csr=PackedLayout.from_csr,
     kernels=(
         Kernel(
             "tile",
-            f"A block a tile of {TILE} nonzeros, unpacked on the way; on a CPU in the first-level cache.",
+            f"One block per tile of {TILE} nonzeros, decompressing while reading; on a CPU in the L1 cache.",
             cpu=_cpu,
             cuda=_cuda,
             source=SOURCE,

@@ -11,20 +11,20 @@ from gpu_engine.matrices.features import NARROW_SPAN
 
 WIDE = -1
 CODES = 2**8
-"""Most distinct values of a table of values."""
+"""Maximum number of distinct values in a table."""
 
 Entries = Callable[[], Iterable[tuple[Any, Any]]]
-"""Gives (slot, column) of all entries, block by block: where an entry lies, and its column."""
+"""Function that yields (slot, column) of all nonzeros, block by block."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackedColumns:
-    """Columns of a layout that is a sequence of slots in parts; slots without an entry hold anything.
+    """Compressed columns of a layout that is a sequence of slots in parts; unused slots hold anything.
 
     borders  integers [parts + 1], the slot where each part begins
     bases    int32 [parts], the smallest column of a narrow part (its columns span less than NARROW_SPAN), WIDE else
     places   int64 [parts], where its columns begin in `narrow` or `wide`
-    narrow   uint16, column − base; wide  int32, the columns themselves; one element a slot
+    narrow   uint16, column − base; wide  int32, the columns themselves; one element per slot
     """
 
     borders: Any
@@ -35,7 +35,7 @@ class PackedColumns:
 
     @staticmethod
     def pack(borders: Any, entries: Entries) -> "PackedColumns":
-        """Two passes over the entries: how far each part's columns reach, then the columns."""
+        """Pack the columns in two passes: the span of each part's columns, then the columns."""
         xp = array_module(borders)
         borders = borders.astype(xp.int64)
         parts = borders.size - 1
@@ -62,7 +62,7 @@ class PackedColumns:
         return packed
 
     def at(self, slot: Any) -> Any:
-        """The columns of these slots: int32."""
+        """Return the columns of the slots: int32."""
         xp = array_module(slot)
         part, place = self._find(slot)
         columns = xp.empty(slot.size, dtype=xp.int32)
@@ -72,7 +72,7 @@ class PackedColumns:
         return columns
 
     def _find(self, slot: Any) -> tuple[Any, Any]:
-        """(part, place among its kind) of slots."""
+        """Return (part, place among its kind) of slots."""
         part = array_module(slot).searchsorted(self.borders, slot, side="right") - 1
         return part, self.places[part] + slot - self.borders[part]
 
@@ -88,7 +88,7 @@ class PackedColumns:
 
 
 def pack_values(values: Any) -> tuple[Any, Any]:
-    """(stored, table): the same values, bit for bit, in the fewest bytes of these kinds.
+    """Return (stored, table): the values, bit for bit, in the fewest bytes of the kinds below.
 
     stored  uint8 [0] where all are table[0]; uint8 [nnz] of codes into the table of at most CODES values; float32 [nnz]
             where each is a float; else float64 [nnz], the array itself
@@ -110,7 +110,7 @@ def pack_values(values: Any) -> tuple[Any, Any]:
 
 
 def unpack_values(stored: Any, table: Any, entries: int) -> Any:
-    """float64 [entries]: what `pack_values` was given."""
+    """Return the values that `pack_values` packed: float64 [entries]."""
     xp = array_module(table)
     if stored.dtype == xp.uint8:
         return table[stored] if table.size > 1 else xp.full(entries, table[0])
@@ -118,24 +118,24 @@ def unpack_values(stored: Any, table: Any, entries: int) -> Any:
 
 
 def value_bytes(stored: Any, table: Any) -> int:
-    """Bytes a stored value: 8, 4, 1 (a code) or 0 (a constant)."""
+    """Return the bytes per stored value: 8, 4, 1 (a code), or 0 (a constant)."""
     return 0 if stored.dtype == np.uint8 and table.size == 1 else int(stored.dtype.itemsize)
 
 
 def _are_floats(values: Any) -> bool:
-    """Whether a float32 holds each of the values exactly."""
+    """Return whether a float32 holds each of the values exactly."""
     xp = array_module(values)
     largest = np.finfo(np.float32).max
     return bool((xp.abs(values) <= largest).all()) and bool((values == values.astype(xp.float32)).all())
 
 
 def _few_distinct(bits: Any) -> Any | None:
-    """The distinct bit patterns, ascending, if there are 1 to CODES; else None, mostly after a look at the first."""
+    """Return the distinct bit patterns, ascending, if there are 1 to CODES; else None, mostly after the first block."""
     xp = array_module(bits)
-    found = xp.empty(0, dtype=bits.dtype)
+    distinct = xp.empty(0, dtype=bits.dtype)
     # NumPy finds distinct values by hashing, which takes seconds for a block of which each is another.
     for block in (slice(8 * CODES), *blocks(bits.size)):
-        found = xp.unique(xp.concatenate([found, xp.unique(bits[block])]))
-        if found.size > CODES:
+        distinct = xp.unique(xp.concatenate([distinct, xp.unique(bits[block])]))
+        if distinct.size > CODES:
             return None
-    return found if found.size else None
+    return distinct if distinct.size else None

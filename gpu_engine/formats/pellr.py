@@ -1,6 +1,6 @@
 """PELLR (permuted ELLPACK-R): ELLR after a stable sort of all rows by length, longest first.
 
-The rows of a warp are then of like length, so few of its lanes wait. Best where lengths vary much and neighbours share
+The rows of a warp are then of similar length, so few of its lanes wait. Best if lengths vary much and neighbors share
 few columns, as the sort pulls them apart. Each row keeps its length, or each warp that of its longest row. In slices
 each warp is padded to its own longest row alone: SELL-C-σ with C = 32 and all rows in one window.
 Source: PELLR paper, §3; slices: Kreutzer et al., SIAM J. Sci. Comput. 36 (2014).
@@ -29,11 +29,11 @@ from gpu_engine.formats.base import (
 )
 from gpu_engine.formats.ell import PADDING, fill_slots, read_slots
 from gpu_engine.host.jit import numba
-from gpu_engine.matrices.warps import WARP
+from gpu_engine.matrices.pellr_counts import WARP
 
 AHEAD, BLOCK = 2, 256
 """Slots of a thread in flight, and threads of a block: the fastest on an H200. All lanes of a warp work to the
-end, and rows of a block are of like length.
+end, and rows of a block are of similar length.
 """
 
 SOURCE = CudaSource(
@@ -63,22 +63,23 @@ class PellrLayout:
 
     @staticmethod
     def from_csr(matrix: CsrMatrix, group: int) -> "PellrLayout":
-        """Sorts the rows and scatters each entry to its slot."""
+        """Sort the rows and scatter each nonzero to its slot."""
         lengths = row_lengths(matrix)
         permutation = longest_first(lengths)
         columns, values = fill_slots(matrix, max_row_length(matrix), inverse(permutation), PADDING)
-        kept = lengths[permutation[::group]]
-        return PellrLayout(matrix.n_cols, matrix.nnz, matrix.indptr.dtype, group, columns, values, kept, permutation)
+        group_lengths = lengths[permutation[::group]]
+        shape = matrix.n_cols, matrix.nnz, matrix.indptr.dtype
+        return PellrLayout(*shape, group, columns, values, group_lengths, permutation)
 
     def to_csr(self) -> CsrMatrix:
-        """Gathers the slots that are not padded."""
+        """Gather the slots that are not padded."""
         places = inverse(self.permutation)
         lengths = (self.columns != PADDING).sum(axis=0)[places]
         return read_slots(self.columns, self.values, lengths, places, self.n_cols, self.indptr_dtype)
 
     @property
     def stored_bytes(self) -> int:
-        """12 bytes a slot, padded or not, 4 a row, and 4 a length."""
+        """12 bytes per slot, padded or not, 4 per row, and 4 per length."""
         return int(self.columns.nbytes + self.values.nbytes + self.lengths.nbytes + self.permutation.nbytes)
 
     @property
@@ -90,7 +91,7 @@ class PellrLayout:
 
     @property
     def walked_bytes(self) -> int:
-        """What is loaded of the layout: the slots walked over, lengths and permutation."""
+        """Bytes that a run loads: the slots walked over, lengths, and permutation."""
         return 12 * self.walked + int(self.lengths.nbytes + self.permutation.nbytes)
 
 
@@ -115,7 +116,7 @@ class SlicedLayout:
 
     @staticmethod
     def from_csr(matrix: CsrMatrix) -> "SlicedLayout":
-        """Sorts the rows and scatters each entry to its slot."""
+        """Sort the rows and scatter each nonzero to its slot."""
         xp = array_module(matrix.indices)
         permutation = longest_first(row_lengths(matrix))
         lines = _lines(matrix, permutation)
@@ -129,7 +130,7 @@ class SlicedLayout:
         return SlicedLayout(matrix.n_cols, matrix.indptr.dtype, lines, columns, values, permutation)
 
     def to_csr(self) -> CsrMatrix:
-        """Finds the row of each used slot and sorts the slots by row: within a row they ascend already."""
+        """Find the row of each used slot and sort the slots by row; within a row they ascend already."""
         xp = array_module(self.columns)
         used = xp.flatnonzero(self.columns != PADDING)
         piece = xp.searchsorted(self.lines, (used // WARP).astype(xp.int32), side="right") - 1
@@ -140,19 +141,19 @@ class SlicedLayout:
 
     @property
     def stored_bytes(self) -> int:
-        """12 bytes a slot, padded or not, 4 a row, and 4 a slice."""
+        """12 bytes per slot, padded or not, 4 per row, and 4 per slice."""
         return int(self.lines.nbytes + self.columns.nbytes + self.values.nbytes + self.permutation.nbytes)
 
     @property
     def walked_bytes(self) -> int:
-        """What is loaded of the layout: all but the slots of places past the last row."""
+        """Bytes that a run loads: all except the slots of places past the last row."""
         absent = -self.permutation.size % WARP
         last = int(self.lines[-1] - self.lines[-2]) if absent else 0
         return int(self.stored_bytes - 12 * absent * last)
 
 
 def _lines(matrix: CsrMatrix, permutation: Any) -> Any:
-    """The first line of each slice and the end of the last: int32 [slices + 1]."""
+    """Return the first line of each slice and the end of the last: int32 [slices + 1]."""
     return pointers(row_lengths(matrix)[permutation[::WARP]], np.int32)
 
 
@@ -162,7 +163,7 @@ def _sliced_bytes(matrix: CsrMatrix) -> int:
 
 
 def _launch(name: str, layout: Any, place: Any) -> Launch:
-    """One thread a row; `place` says where its slots are."""
+    """Return one thread per row; `place` says where its slots are."""
     n_rows = layout.permutation.size
     arguments = np.int32(n_rows), place, layout.columns, layout.values, layout.permutation
     return launch(SOURCE, name, -(-n_rows // BLOCK), BLOCK, arguments)
@@ -217,7 +218,7 @@ def _cpu_sliced(layout: SlicedLayout, x: Any, y: Any) -> None:
 
 
 def _format(title: str, summary: str, group: int, kernel: Kernel) -> Format:
-    """A length for each `group` of rows."""
+    """Return a length for each `group` of rows."""
 
     def bytes_needed(matrix: CsrMatrix) -> int:
         return (12 * max_row_length(matrix) + 4) * matrix.n_rows + 4 * -(-matrix.n_rows // group)
@@ -232,7 +233,7 @@ THREAD = _format(
     1,
     Kernel(
         "thread",
-        "One thread a row, as many slots as the row is long; on a CPU slot by slot over strips of rows.",
+        "One thread per row, over the slots of the row; on a CPU slot by slot over strips of rows.",
         cpu=_cpu,
         cuda=_cuda,
         source=SOURCE,
@@ -241,12 +242,12 @@ THREAD = _format(
     ),
 )
 BY_WARP = _format(
-    "Permuted ELLPACK-R, one length a warp",
-    "ELLPACK-R with all rows sorted by length, and the length of every 32nd, the longest of its warp.",
+    "Permuted ELLPACK-R, one length per warp",
+    "ELLPACK-R with all rows sorted by length, and one length per 32 rows: the longest row of the warp.",
     WARP,
     Kernel(
         "warp",
-        "One thread a row, all lanes up to the longest row of the warp.",
+        "One thread per row, all lanes up to the longest row of the warp.",
         cuda=_cuda,
         source=SOURCE,
         # Padding is loaded up to the length of the warp.
@@ -262,7 +263,7 @@ SLICED = Format(
     kernels=(
         Kernel(
             "warp",
-            "One thread a row, all lanes up to the longest row of the warp; on a CPU 32 sums a slice.",
+            "One thread per row, all lanes up to the longest row of the warp; on a CPU 32 sums per slice.",
             cpu=_cpu_sliced,
             cuda=_cuda_sliced,
             source=SOURCE,

@@ -1,9 +1,9 @@
 """SELL-P (SELL-C-σ): slices of C rows, each padded to its own longest row and stored column by column.
 
-Rows may be sorted by length within windows of σ rows, so that a slice has rows of like length and x still is read near
-by. Best on stencils and finite elements: neighbouring lanes read neighbouring x. `sellp-packed` has 16-bit columns and
-values in 8, 4, 1 or 0 bytes as `packed`. Source: Kreutzer et al., SIAM J. Sci. Comput. 36 (2014); several threads a row
-after Anzt, Tomov and Dongarra (MAGMA). Other than there, row lengths are kept and padding is not read.
+Rows may be sorted by length within windows of σ rows: a slice then has rows of similar length, and x is still read near
+by. Best on stencils and finite elements: neighboring lanes read neighboring x. `sellp-packed` has 16-bit columns and
+values in 8, 4, 1 or 0 bytes as `packed`. Source: Kreutzer et al., SIAM J. Sci. Comput. 36 (2014); threads per row
+after Anzt, Tomov and Dongarra (MAGMA). Unlike there, row lengths are stored and padding is not read.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ from gpu_engine.host.jit import numba
 
 SLICES = (32, 64)
 AHEAD = {1: 8, 2: 8, 4: 4, 8: 2, 16: 2, 32: 2}
-"""Entries in flight by threads a row: the fastest of 2, 4 and 8 on an H200."""
+"""Entries in flight by threads per row: the fastest of 2, 4 and 8 on an H200."""
 
 PACKED_AHEAD = 4
 
@@ -56,9 +56,9 @@ BLOCK = 128
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """Where the rows lie; arrays on the device of the matrix.
+    """Slices of a matrix and the order of their rows; arrays on the device of the matrix.
 
-    rows     of a slice
+    rows     rows per slice
     offsets  int64 [slices + 1], the first slot of each slice
     lengths  int32 [n_rows], entries of the rows in storage order
     order    int32 [n_rows], the row at each place; None where it is the row itself
@@ -71,7 +71,7 @@ class Slices:
 
     @staticmethod
     def of(matrix: CsrMatrix, rows: int, sigma: int) -> "Slices":
-        """Slices of so many rows, sorted by length, longest first, within windows of σ rows."""
+        """Return slices of `rows` rows, sorted by length, longest first, within windows of σ rows."""
         xp = array_module(matrix.indptr)
         lengths = row_lengths(matrix)
         order = _sorted(lengths, sigma) if sigma > 1 else None
@@ -82,14 +82,14 @@ class Slices:
         return Slices(rows, pointers(widths.astype(xp.int64) * rows, xp.int64), lengths, order)
 
     def slots(self, matrix_indptr: Any) -> Iterator[tuple[slice, Any]]:
-        """(entries of the matrix, int64 slots where they lie), block by block."""
+        """Yield (entries of the matrix, int64 slots where they lie), block by block."""
         places = None if self.order is None else inverse(self.order)
         for entries, row, slot in entry_blocks(matrix_indptr):
             place = row if places is None else places[row]
             yield entries, self.offsets[place // self.rows] + slot.astype(np.int64) * self.rows + place % self.rows
 
     def indptr(self, dtype: Any) -> Any:
-        """Row pointers of the matrix."""
+        """Return the row pointers of the matrix."""
         return pointers(self.lengths if self.order is None else self.lengths[inverse(self.order)], dtype)
 
     @property
@@ -115,7 +115,7 @@ class SellpLayout:
 
     @staticmethod
     def from_csr(matrix: CsrMatrix, rows: int, sigma: int) -> "SellpLayout":
-        """Scatters each entry to its slot."""
+        """Scatter each entry to its slot."""
         xp = array_module(matrix.indices)
         slices = Slices.of(matrix, rows, sigma)
         columns, values = xp.zeros(slices.size, dtype=xp.int32), xp.zeros(slices.size)
@@ -124,12 +124,12 @@ class SellpLayout:
         return SellpLayout(matrix.n_cols, matrix.indptr.dtype, slices, columns, values)
 
     def to_csr(self) -> CsrMatrix:
-        """Gathers the entries row by row."""
+        """Gather the entries row by row."""
         return _to_csr(self.slices, self.n_cols, self.indptr_dtype, lambda s: self.columns[s], lambda s: self.values[s])
 
     @property
     def stored_bytes(self) -> int:
-        """12 bytes a slot and the arrays of the slices."""
+        """12 bytes per slot and the arrays of the slices."""
         return self.slices.nbytes + int(self.columns.nbytes + self.values.nbytes)
 
 
@@ -147,7 +147,7 @@ class PackedSellpLayout:
 
     @staticmethod
     def from_csr(matrix: CsrMatrix, rows: int, sigma: int) -> "PackedSellpLayout":
-        """Packs the values, scatters them, and packs the columns of each slice."""
+        """Pack the values, scatter them, and pack the columns of each slice."""
         xp = array_module(matrix.indices)
         slices = Slices.of(matrix, rows, sigma)
 
@@ -155,16 +155,16 @@ class PackedSellpLayout:
             for entries, slots in slices.slots(matrix.indptr):
                 yield slots, matrix.indices[entries]
 
-        kept, table = packing.pack_values(matrix.values)
-        stored = xp.zeros(slices.size if kept.size else 0, dtype=kept.dtype)
-        if kept.size:
+        codes, table = packing.pack_values(matrix.values)
+        stored = xp.zeros(slices.size if codes.size else 0, dtype=codes.dtype)
+        if codes.size:
             for entries, slots in slices.slots(matrix.indptr):
-                stored[slots] = kept[entries]
+                stored[slots] = codes[entries]
         packed = PackedColumns.pack(slices.offsets, columns)
         return PackedSellpLayout(matrix.n_cols, matrix.nnz, matrix.indptr.dtype, slices, packed, stored, table)
 
     def to_csr(self) -> CsrMatrix:
-        """Unpacks the entries row by row."""
+        """Unpack the entries row by row."""
 
         def values(slots: Any) -> Any:
             stored = self.stored[slots] if self.stored.size else self.stored
@@ -179,7 +179,7 @@ class PackedSellpLayout:
 
 
 def _sorted(lengths: Any, sigma: int) -> Any:
-    """The row at each place: by length, longest first, within windows of σ rows, equal ones in their order."""
+    """Return the row at each place: by length, longest first, within windows of σ rows, equal ones in their order."""
     xp = array_module(lengths)
     window = xp.arange(lengths.size, dtype=xp.int64) // sigma
     longest = int(lengths.max()) if lengths.size else 0
@@ -192,10 +192,10 @@ def _to_csr(
     xp = array_module(slices.offsets)
     indptr = slices.indptr(dtype)
     nnz = int(indptr[-1])
-    indices, found = xp.empty(nnz, dtype=xp.int32), xp.empty(nnz)
+    indices, numbers = xp.empty(nnz, dtype=xp.int32), xp.empty(nnz)
     for entries, slots in slices.slots(indptr):
-        indices[entries], found[entries] = columns(slots), values(slots)
-    return CsrMatrix(int(slices.lengths.size), n_cols, indptr, indices, found)
+        indices[entries], numbers[entries] = columns(slots), values(slots)
+    return CsrMatrix(int(slices.lengths.size), n_cols, indptr, indices, numbers)
 
 
 def _launch(name: str, slices: Slices, lanes: int, arguments: tuple[Any, ...]) -> Launch:
@@ -294,7 +294,7 @@ def _moved(layout: Any) -> int:
 
 
 def _threads(lanes: int) -> str:
-    return f"{lanes} threads a row" if lanes > 1 else "One thread a row"
+    return f"{lanes} threads per row" if lanes > 1 else "One thread per row"
 
 
 def _format(name: str, title: str, rows: int, sigma: int, lanes: tuple[int, ...]) -> Format:
@@ -312,13 +312,13 @@ def _format(name: str, title: str, rows: int, sigma: int, lanes: tuple[int, ...]
     )
 
 
-SELLP = _format("sellp", "SELL-P", 32, 1, (1, 2, 4, 8, 16, 32))
+SELLP = _format("sellp", "SELL-P (sliced ELLPACK)", 32, 1, (1, 2, 4, 8, 16, 32))
 SLICE_64 = _format("sellp-64", "SELL-P of 64 rows", 64, 1, (1,))
-SORTED = _format("sellp-sorted", "SELL-C-σ", 32, 256, (1, 2))
+SORTED = _format("sellp-sorted", "SELL-C-σ (sorted slices)", 32, 256, (1, 2))
 PACKED = Format(
     name="sellp-packed",
-    title="Packed SELL-P",
-    summary="SELL-P with 16-bit columns where a slice's lie together, and values as floats, codes or one constant.",
+    title="Compressed SELL-P",
+    summary="SELL-P with 16-bit columns if these lie close together, and values as floats, codes, or a constant.",
     bytes_needed=lambda m: (
         (s := Slices.of(m, 32, 1)).nbytes + 12 * s.size + 12 * (s.offsets.size - 1) + 8 * packing.CODES
     ),
@@ -326,7 +326,7 @@ PACKED = Format(
     kernels=tuple(
         Kernel(
             f"t{n}",
-            f"{_threads(n)}, unpacked on the way.",
+            f"{_threads(n)}, decompressing while reading.",
             _cpu_packed if n == 1 else None,
             partial(_packed, n),
             SOURCE,

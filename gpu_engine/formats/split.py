@@ -1,6 +1,6 @@
-"""Split: CSR cut into tiles of nearly equal entries, each multiplied through shared memory. Ours; best on most graphs.
+"""Split, tiled CSR: tiles of nearly equal nonzeros, each multiplied through shared memory. Best on most graphs.
 
-A block loads its tile coalesced, whatever the rows look like, and sums rows from shared memory by groups of lanes as
+A block loads its tile coalesced, independent of row lengths, and sums rows from shared memory by groups of lanes as
 wide as the tile's rows allow. Rows start with their tile where they can, so y is written once, without atomics.
 Source: the row blocks of CSR-Adaptive (Greathouse and Daga, SC 2014) with borders by entries instead of by rows.
 """
@@ -18,7 +18,7 @@ from gpu_engine.formats.tiles import Tiles
 from gpu_engine.host.jit import numba
 
 THREADS, ITEMS = 128, 4
-"""Of 64 … 512 threads with 2 … 16 entries each, these were fastest on an H200 over graphs, webs and road networks."""
+"""Threads per block and nonzeros per thread: the fastest of 64 … 512 and 2 … 16 on an H200 over graphs and webs."""
 
 TILE = THREADS * ITEMS
 SOURCE = CudaSource(
@@ -35,11 +35,11 @@ class SplitLayout:
 
     @staticmethod
     def from_csr(matrix: CsrMatrix) -> "SplitLayout":
-        """Cuts the tiles; the matrix is not copied."""
+        """Cut the tiles; the matrix is not copied."""
         return SplitLayout(matrix, tiles.cut(matrix, TILE))
 
     def to_csr(self) -> CsrMatrix:
-        """The matrix that was cut."""
+        """Return the matrix that was cut."""
         return self.matrix
 
     @property
@@ -103,14 +103,14 @@ def _cpu(layout: SplitLayout, x: Any, y: Any) -> None:
 
 FORMAT = Format(
     name="split",
-    title="CSR in tiles",
-    summary="CSR cut into tiles of nearly equal nonzeros, at row starts where rows are short.",
+    title="Tiled CSR",
+    summary="CSR cut into tiles of nearly equal nonzeros; short rows are not cut.",
     bytes_needed=lambda matrix: matrix.stored_bytes + tiles.cut(matrix, TILE).nbytes,
     from_csr=SplitLayout.from_csr,
     kernels=(
         Kernel(
             "tile",
-            f"A block a tile of {TILE} nonzeros, products in shared memory; on a CPU in the first-level cache.",
+            f"One block per tile of {TILE} nonzeros, products in shared memory; on a CPU in the L1 cache.",
             cpu=_cpu,
             cuda=_cuda,
             source=SOURCE,

@@ -1,7 +1,7 @@
-"""Tiles: a matrix in row order cut into parts of nearly equal entries, at row starts where rows are short.
+"""Tiles: consecutive nonzeros of a matrix in row order, nearly equal in number; short rows are not cut.
 
-A long row that a border falls into is cut: the sums of its parts wait in `first_sums` and `last_sums` and are joined in
-order of the tiles, so that a product needs no zeroed y and no atomics and gives the same bits every time. A tile holds
+A border may cut a long row: the sums of its parts wait in `first_sums` and `last_sums` and are joined in
+order of the tiles, so that an SpMV needs no zeroed y and no atomics and is bitwise reproducible. A tile holds
 at most as many rows as entries, give or take one: empty rows cost no tile more than others.
 """
 
@@ -15,7 +15,7 @@ from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import Launch, array_module, row_lengths, zeros
 
 CUT = 2**31
-"""Added to a tile's first row that began in an earlier tile."""
+"""Flag added to the first row of a tile if that row began in an earlier tile."""
 
 SLACK_SHARE = 8
 """Rows up to 1/SLACK_SHARE of a tile are never cut."""
@@ -26,7 +26,7 @@ JOIN_BLOCK = 256
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """Where the tiles lie, and room for the sums of cut rows; arrays on the device of the matrix.
+    """Borders of the tiles, and buffers for the sums of cut rows; arrays on the device of the matrix.
 
     borders      like indptr [tiles + 1], the entry where each tile begins
     first_rows   uint32 [tiles + 1], the row of its first entry or empty row; CUT is added where that row is cut
@@ -64,7 +64,7 @@ class Tiles:
 
 
 def cut(matrix: CsrMatrix, size: int) -> Tiles:
-    """Tiles of at most `size` entries and as many rows; none for a matrix without entries."""
+    """Return tiles of at most `size` nonzeros and `size` rows; none for a matrix without nonzeros."""
     xp = array_module(matrix.indptr)
     begins, rows, cuts = _by_entries(matrix, size)
     begins, rows, cuts = _by_rows(matrix, size, begins, rows, cuts)
@@ -77,7 +77,7 @@ def cut(matrix: CsrMatrix, size: int) -> Tiles:
 
 
 def _by_entries(matrix: CsrMatrix, size: int) -> tuple[Any, Any, Any]:
-    """(first entry, first row, whether that row is cut) of tiles by entries: int64, int64, bool [tiles]."""
+    """Return (first entry, first row, whether that row is cut) of tiles by entries: int64, int64, bool [tiles]."""
     xp = array_module(matrix.indptr)
     lengths = row_lengths(matrix)
     slack = min(int(lengths.max()) if lengths.size else 0, size // SLACK_SHARE)
@@ -92,7 +92,7 @@ def _by_entries(matrix: CsrMatrix, size: int) -> tuple[Any, Any, Any]:
 
 
 def _by_rows(matrix: CsrMatrix, size: int, begins: Any, rows: Any, cuts: Any) -> tuple[Any, Any, Any]:
-    """The same tiles, those with more than `size` rows cut further."""
+    """Return the same tiles, those with more than `size` rows cut further."""
     xp = array_module(begins)
     if not begins.size:
         return begins, rows, cuts
@@ -108,7 +108,7 @@ def _by_rows(matrix: CsrMatrix, size: int, begins: Any, rows: Any, cuts: Any) ->
 
 
 def _cut_rows(rows: Any, cuts: Any) -> tuple[Any, Any, Any]:
-    """(row, first tile, last tile) of each row that borders cut: int32 [cut]."""
+    """Return (row, first tile, last tile) of each row that borders cut: int32 [cut]."""
     xp = array_module(rows)
     tiles = xp.flatnonzero(cuts)
     cut, begins, count = xp.unique(rows[tiles], return_index=True, return_counts=True)
@@ -117,7 +117,7 @@ def _cut_rows(rows: Any, cuts: Any) -> tuple[Any, Any, Any]:
 
 
 def launch(source: CudaSource, name: str, threads: int, tiles: Tiles, arguments: tuple[Any, ...]) -> Launch:
-    """A product on a GPU: the kernel of the tiles, called as `split_tile` is with its `arguments`, then JOIN."""
+    """Return the SpMV of tiles on a GPU: the kernel `name`, with the parameters of `split_tile`, then JOIN."""
     if not tiles.count:
         return zeros
     arrays, cut = (tiles.borders, tiles.first_rows, *arguments), int(tiles.cut_rows.size)
@@ -136,11 +136,11 @@ def launch(source: CudaSource, name: str, threads: int, tiles: Tiles, arguments:
 
 
 def ranges(count: int, parts: int) -> Any:
-    """int64 [parts + 1]: the borders of nearly equal ranges of tiles for the threads of a CPU."""
+    """Return the borders of nearly equal ranges of tiles, one per CPU thread: int64 [parts + 1]."""
     return np.arange(parts + 1, dtype=np.int64) * count // parts
 
 
 def join_on_cpu(tiles: Tiles, y: Any) -> None:
-    """Adds up the parts of the cut rows, in order of the tiles."""
+    """Write the sums of the cut rows to y, adding their parts in the order of the tiles."""
     for row, first, last in zip(tiles.cut_rows, tiles.first_tiles, tiles.last_tiles, strict=True):
         y[row] = tiles.last_sums[first] + tiles.first_sums[first + 1 : last + 1].sum()

@@ -1,4 +1,4 @@
-"""GENERATORS: the one list of families of generated matrices."""
+"""GENERATORS: the list of all generators of matrices."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ from gpu_engine.generators.base import Generator
 from gpu_engine.parameters import find_by_name, parse_params
 from gpu_engine.text import units
 
-__all__ = ["GENERATORS", "NNZ_MAX", "Generator", "generate", "generator"]
+__all__ = ["GENERATORS", "NNZ_MAX", "Generator", "generate"]
 
 GENERATORS: tuple[Generator, ...] = (
     stencil.GENERATOR,
@@ -49,22 +49,22 @@ NNZ_MAX = 500_000_000
 
 
 def find_generator(name: str) -> Generator:
-    """The generator of that name; raises ParameterError naming the known ones."""
-    return find_by_name("generator", name, {own.name: own for own in GENERATORS}, "known")
+    """Return the generator with a name; raises ParameterError that lists all."""
+    return find_by_name("generator", name, {generator.name: generator for generator in GENERATORS}, "known")
 
 
 def generate(name: str, params: Mapping[str, Any], nnz_max: int = NNZ_MAX) -> CsrMatrix:
-    """The matrix of that generator with these parameters (plain values, defaults for the rest).
+    """Return a generated matrix for parameters given as plain values; missing ones have defaults.
 
-    Raises as `allowed_params`, before anything is built.
+    Raises the errors of `allowed_params`, before anything is built.
     """
     return find_generator(name).build(allowed_params(name, params, nnz_max))
 
 
 def allowed_params(name: str, params: Mapping[str, Any], nnz_max: int) -> Any:
-    """The `Params` of that generator, defaults filled in.
+    """Return the checked parameters of a generator, with defaults filled in.
 
-    Raises ParameterError for what it does not know or allow, TooLargeError where more than `nnz_max` are expected.
+    Raises ParameterError for unknown names and invalid values, TooLargeError for more than `nnz_max` nonzeros.
     """
     chosen = find_generator(name)
     parsed = parse_params(chosen.Params, params)

@@ -1,4 +1,4 @@
-"""What a family of generated matrices is."""
+"""Generator: the interface of functions that create matrices from parameters."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ Part = Literal["full", "lower"]
 PART = "The symmetric matrix, or its strict lower triangle."
 Values = Literal["random", "ones"]
 VALUES = "Values: random between 0 and 1, or all ones."
-SEED = "Start of the random numbers; the same seed gives the same matrix."
+SEED = "Seed of the random numbers; equal seeds give equal matrices."
 SEED_MAX = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class ByRows:
-    """A family of square matrices any rows of which can be made by themselves, on the host or on a GPU, bit for bit.
+    """A generator of square matrices whose rows can be created separately, bit for bit, on the host or on a GPU.
 
-    size     params → rows and columns
-    lengths  (params, first, stop, xp) → the lengths of rows first … stop − 1: int64 [rows], NumPy or CuPy as xp says
-    rows     the same → these rows, a matrix of their own with all columns, where xp has its arrays
+    size     params → number of rows and columns
+    lengths  (params, first, stop, xp) → lengths of rows first … stop − 1: int64 [rows], an array of xp (NumPy or CuPy)
+    rows     (params, first, stop, xp) → these rows as a matrix with all columns, with arrays of xp
     """
 
     size: Callable[[Any], int]
@@ -31,18 +31,18 @@ class ByRows:
     rows: Callable[[Any, int, int, Any], CsrMatrix]
 
     def build(self, params: Any) -> CsrMatrix:
-        """All rows, on the host."""
+        """Return all rows, on the host."""
         return self.rows(params, 0, self.size(params), np)
 
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """A family: the same parameters give the same matrix.
+    """A generator of matrices; equal parameters give equal matrices.
 
     Params        frozen dataclass with a default and metadata for every field
-    estimate_nnz  nonzeros to expect, known before anything is built
-    build         the matrix
-    by_rows       where rows can be made by themselves
+    estimate_nnz  expected nonzeros, before anything is built
+    build         params → matrix
+    by_rows       functions for separate rows, if the generator has them
     """
 
     name: str
@@ -54,7 +54,7 @@ class Generator:
 
 
 def check_lengths(n: int, mean: float, max_length: int) -> None:
-    """Raises ParameterError unless mean ≤ max_length ≤ n."""
+    """Raise ParameterError unless mean ≤ max_length ≤ n."""
     if max_length > n:
         raise ParameterError(f"max_length is {max_length}; expected at most n = {n}.")
     if mean > max_length:
@@ -62,21 +62,21 @@ def check_lengths(n: int, mean: float, max_length: int) -> None:
 
 
 def entry_values(rng: np.random.Generator, nnz: int, values: Values) -> Any:
-    """float64 [nnz]: ones, or uniform in (0, 1]; never zero, which would look like an explicit zero."""
+    """Return float64 [nnz]: ones, or uniform in (0, 1]; never 0, which would be an explicit zero."""
     return np.ones(nnz) if values == "ones" else 1.0 - rng.random(nnz)
 
 
 def from_sorted_keys(n_rows: int, n_cols: int, keys: Any, values: Any) -> CsrMatrix:
-    """The matrix with entries at row · n_cols + column for ascending distinct int64 keys."""
+    """Return the matrix with entries at row · n_cols + column for ascending distinct int64 keys."""
     rows, indices = np.divmod(keys, n_cols)
     indptr = row_pointers(np.bincount(rows, minlength=n_rows))
     return CsrMatrix(n_rows, n_cols, indptr, indices.astype(np.int32), values)
 
 
 def from_lower_keys(n: int, keys: Any, values: Any, part: Part = "full") -> CsrMatrix:
-    """The matrix with the entries below its diagonal at row · n + column for ascending distinct int64 keys.
+    """Return the matrix with the entries below its diagonal at row · n + column for ascending distinct int64 keys.
 
-    part  "full": symmetric, the two entries of an edge have the same value; "lower": these entries alone
+    part  "full": symmetric, with equal values of both entries of an edge; "lower": only these entries
     """
     if part == "lower":
         return from_sorted_keys(n, n, keys, values)
@@ -87,18 +87,18 @@ def from_lower_keys(n: int, keys: Any, values: Any, part: Part = "full") -> CsrM
 
 
 def distinct(keys: Any) -> Any:
-    """Ascending keys, each once."""
+    """Return the distinct keys in ascending order."""
     keys = np.sort(keys)
     return keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if keys.size else keys
 
 
 def row_pointers(lengths: Any, xp: Any = np) -> Any:
-    """Where rows of these lengths, int64 [rows], begin, and where the last one ends: int32 or int64 [rows + 1]."""
+    """Return the row pointers of rows with these lengths, int64 [rows]: int32 or int64 [rows + 1]."""
     begins = xp.zeros(lengths.size + 1, np.int64)
     xp.cumsum(lengths, out=begins[1:])
     return begins.astype(pointer_type(int(begins[-1])))
 
 
 def pointer_type(nnz: int) -> Any:
-    """The dtype of row pointers to so many nonzeros."""
+    """Return the dtype of the row pointers of a matrix with `nnz` nonzeros."""
     return np.int32 if nnz <= INDEX_LIMIT else np.int64

@@ -28,10 +28,10 @@ class CircuitParams:
     """Parameters of the conductance matrix of a circuit."""
 
     n: int = parameter(20_000, "Nodes: rows and columns.", ge=1, le=100_000_000)
-    degree: float = parameter(3.0, "Mean joints of a node with near ones.", ge=0, le=1_000)
-    reach: float = parameter(50.0, "Mean distance, in node numbers, of two joined nodes.", ge=1, le=1e8)
-    rails: int = parameter(2, "Nodes that are joined to many: dense rows and columns.", ge=0, le=10_000)
-    fill: float = parameter(0.15, "Share of the nodes that a rail is joined to.", ge=0, le=1)
+    degree: float = parameter(3.0, "Mean number of connections of a node to near nodes.", ge=0, le=1_000)
+    reach: float = parameter(50.0, "Mean distance, in node indices, of two connected nodes.", ge=1, le=1e8)
+    rails: int = parameter(2, "Nodes that are connected to many: dense rows and columns.", ge=0, le=10_000)
+    fill: float = parameter(0.15, "Share of the nodes that a rail is connected to.", ge=0, le=1)
     values: Literal["random", "ones"] = parameter("random", VALUES)
     seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
 
@@ -41,12 +41,12 @@ class CircuitParams:
 
 
 def estimate_nnz(params: CircuitParams) -> int:
-    """Return the diagonal, and two entries for each joint; joints drawn twice count once."""
+    """Return the expected nonzeros: the diagonal and two per connection; repeated connections count once."""
     return math.ceil(params.n * (1.0 + params.degree + 2.0 * params.rails * params.fill))
 
 
 def build(params: CircuitParams) -> CsrMatrix:
-    """Build the matrix; the two entries of a joint have the same value."""
+    """Build the matrix; both entries of a connection have the same value."""
     rng, n = np.random.default_rng(params.seed), params.n
     keys = distinct(np.concatenate([_near(rng, params), *_of_rails(rng, params)]))
     values = entry_values(rng, keys.size, params.values)
@@ -58,7 +58,7 @@ def build(params: CircuitParams) -> CsrMatrix:
 
 
 def _near(rng: np.random.Generator, params: CircuitParams) -> Any:
-    """Return keys row · n + column of joints below the diagonal, maybe repeated."""
+    """Return keys row · n + column of connections below the diagonal, possibly repeated."""
     rows = rng.integers(0, params.n, round(params.n * params.degree / 2))
     columns = rows - np.ceil(rng.exponential(params.reach, rows.size)).astype(np.int64)
     inside = (columns >= 0) & (columns < rows)
@@ -66,7 +66,7 @@ def _near(rng: np.random.Generator, params: CircuitParams) -> Any:
 
 
 def _of_rails(rng: np.random.Generator, params: CircuitParams) -> list[Any]:
-    """Return the keys below the diagonal of the joints of each rail."""
+    """Return the keys below the diagonal of the connections of each rail."""
     parts = []
     for rail in rng.permutation(params.n)[: params.rails]:
         nodes = np.flatnonzero(rng.random(params.n) < params.fill)
@@ -76,5 +76,5 @@ def _of_rails(rng: np.random.Generator, params: CircuitParams) -> list[Any]:
 
 
 GENERATOR = Generator(
-    "circuit", "Nodes joined to near ones and to a few dense rails.", CircuitParams, estimate_nnz, build
+    "circuit", "Nodes connected to near nodes and to a few dense rails.", CircuitParams, estimate_nnz, build
 )

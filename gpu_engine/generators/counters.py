@@ -1,6 +1,6 @@
-"""Random numbers by counter: each a function of the seed, a row and a number, the same on the host and on a GPU.
+"""Counter-based random numbers: functions of seed, row, and counter, equal on the host and on a GPU.
 
-SplitMix64 with a state for each row, whose integers of 64 bits wrap alike everywhere.
+SplitMix64 with one state per row; its 64-bit integers wrap equally everywhere.
 Source: Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014.
 """
 
@@ -12,12 +12,12 @@ GAMMA, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111E
 
 
 def row_states(seed: int, rows: Any, xp: Any) -> Any:
-    """The state of each row, int64 [rows]: uint64 [rows]."""
+    """Return the state of each row, int64 [rows]: uint64 [rows]."""
     return draw(rows.astype(np.uint64), draw(xp.full(1, seed, np.uint64), np.uint64(0)))
 
 
 def draw(counters: Any, states: Any) -> Any:
-    """The number of each counter, uint64, under its state: uint64."""
+    """Return the random number of each counter, uint64, with its state: uint64."""
     mixed = (counters + np.uint64(1)) * np.uint64(GAMMA) + states
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(FIRST)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(SECOND)

@@ -21,7 +21,7 @@ from gpu_engine.parameters import parameter
 
 @dataclass(frozen=True, slots=True)
 class DelaunayParams:
-    """Of a triangulation of `n` points in the unit square, numbered at random."""
+    """Parameters of a triangulation of `n` points in the unit square, numbered at random."""
 
     n: int = parameter(100_000, "Points: rows and columns of the matrix.", ge=4, le=8_000_000)
     part: Literal["full", "lower"] = parameter("full", PART)
@@ -30,12 +30,12 @@ class DelaunayParams:
 
 
 def estimate_nnz(params: DelaunayParams) -> int:
-    """A triangulation of n points has about 3·n edges."""
+    """Return the expected nonzeros; a triangulation of n points has about 3·n edges."""
     return (6 if params.part == "full" else 3) * params.n
 
 
 def build(params: DelaunayParams) -> CsrMatrix:
-    """The adjacency matrix, or its strict lower triangle."""
+    """Return the adjacency matrix, or its strict lower triangle."""
     rng = np.random.default_rng(params.seed)
     pointers, neighbours = Delaunay(rng.random((params.n, 2))).vertex_neighbor_vertices
     rows = np.repeat(np.arange(params.n, dtype=np.int64), np.diff(pointers))

@@ -1,4 +1,4 @@
-"""A few full rows among empty or sparse ones: the worst case of one thread a row and of padding."""
+"""A few full rows among empty or sparse ones: the worst case of one thread per row and of padding."""
 
 import math
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from gpu_engine.parameters import parameter
 
 @dataclass(frozen=True, slots=True)
 class DenseRowsParams:
-    """Of a square matrix with full rows at random places."""
+    """Parameters of a square matrix with full rows at random positions."""
 
     n: int = parameter(50_000, "Rows and columns.", ge=1, le=100_000_000)
     dense: int = parameter(8, "Full rows.", ge=0, le=100_000)
-    mean: float = parameter(4.0, "Mean length of the other rows; 0: they are empty.", ge=0, le=1_000_000)
+    mean: float = parameter(4.0, "Mean length of the other rows (0 = empty).", ge=0, le=1_000_000)
     values: Literal["random", "ones"] = parameter("random", VALUES)
     seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
 
@@ -30,12 +30,12 @@ class DenseRowsParams:
 
 
 def estimate_nnz(params: DenseRowsParams) -> int:
-    """The full rows exactly, the others on average."""
+    """Return the expected nonzeros: full rows exactly, other rows on average."""
     return params.dense * params.n + math.ceil((params.n - params.dense) * params.mean)
 
 
 def build(params: DenseRowsParams) -> CsrMatrix:
-    """The matrix; the other rows differ by one entry at most."""
+    """Return the matrix; lengths of the other rows differ by at most one."""
     rng = np.random.default_rng(params.seed)
     lengths = np.floor(params.mean + rng.random(params.n)).astype(np.int64)
     lengths[rng.permutation(params.n)[: params.dense]] = params.n

@@ -1,4 +1,4 @@
-"""Finite elements with several unknowns a node: dense b × b blocks on the 27 neighbours of a grid in space."""
+"""Finite elements with several unknowns per node: dense b × b blocks on the 27-point neighborhood of a 3D grid."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,9 +15,9 @@ from gpu_engine.parameters import parameter
 
 @dataclass(frozen=True, slots=True)
 class FemParams:
-    """Of a grid of nx × ny × nz nodes, x fastest, with `block` unknowns each."""
+    """Parameters of a grid of nx × ny × nz nodes, x fastest, with `block` unknowns each."""
 
-    block: int = parameter(3, "Unknowns a node: rows and columns of a block.", ge=1, le=64)
+    block: int = parameter(3, "Unknowns per node: rows and columns of a block.", ge=1, le=64)
     nx: int = parameter(20, "Nodes in x.", ge=1, le=100_000)
     ny: int = parameter(20, "Nodes in y.", ge=1, le=100_000)
     nz: int = parameter(20, "Nodes in z.", ge=1, le=100_000)
@@ -35,19 +35,19 @@ def _grid(params: FemParams) -> stencil.StencilParams:
 
 
 def estimate_nnz(params: FemParams) -> int:
-    """The exact number: a block for every entry of the stencil."""
+    """Return the exact number of nonzeros: one block per entry of the stencil."""
     return params.block**2 * stencil.estimate_nnz(_grid(params))
 
 
 def build(params: FemParams) -> CsrMatrix:
-    """The symmetric matrix; an entry is the mean of two numbers drawn for its row and its column."""
+    """Return the symmetric matrix; an entry is the mean of two random numbers of its row and its column."""
     grid, b = stencil.build(_grid(params)), params.block
     blocks = np.ones((grid.nnz, b, b), np.int8)
     n = b * grid.n_rows
     csr = scipy.sparse.bsr_array((blocks, grid.indices, grid.indptr), shape=(n, n)).tocsr()
-    drawn = entry_values(np.random.default_rng(params.seed), n, params.values)
-    values = (np.repeat(drawn, np.diff(csr.indptr)) + drawn[csr.indices]) / 2
+    numbers = entry_values(np.random.default_rng(params.seed), n, params.values)
+    values = (np.repeat(numbers, np.diff(csr.indptr)) + numbers[csr.indices]) / 2
     return CsrMatrix(n, n, csr.indptr.astype(pointer_type(csr.nnz)), csr.indices.astype(np.int32), values)
 
 
-GENERATOR = Generator("fem", "Dense blocks on a 27-point grid, as of finite elements.", FemParams, estimate_nnz, build)
+GENERATOR = Generator("fem", "Dense blocks on a 27-point grid, as in finite elements.", FemParams, estimate_nnz, build)

@@ -24,12 +24,12 @@ class LinearProgramParams:
 
     constraints: int = parameter(50_000, "Constraints.", ge=1, le=100_000_000)
     variables: int = parameter(60_000, "Variables.", ge=1, le=100_000_000)
-    mean: float = parameter(10.0, "Mean length of the rows that couple nothing, at least 1 each.", ge=1, le=100_000)
-    coupling: int = parameter(1, "Rows that couple most variables, at random places.", ge=0, le=100_000)
+    mean: float = parameter(10.0, "Mean length of the non-coupling rows, at least 1 each.", ge=1, le=100_000)
+    coupling: int = parameter(1, "Rows that couple most variables, at random positions.", ge=0, le=100_000)
     fill: float = parameter(0.9, "Share of the variables in a coupling row.", ge=0, le=1)
-    blocks: int = parameter(100, "Blocks of variables; a row that couples nothing stays in one.", ge=1, le=1_000_000)
+    blocks: int = parameter(100, "Blocks of variables; a non-coupling row stays in one.", ge=1, le=1_000_000)
     form: Literal["constraints", "kkt"] = parameter(
-        "constraints", "The matrix A of the constraints, or the symmetric system with the blocks D, Aᵀ, A and 0."
+        "constraints", "The matrix A of the constraints, or the symmetric system with the blocks D, Aᵀ, A, and 0."
     )
     values: Literal["random", "ones"] = parameter("random", VALUES)
     seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
@@ -46,19 +46,19 @@ class LinearProgramParams:
 
     @property
     def width(self) -> int:
-        """Variables of a block, at least 1."""
+        """Variables per block, at least 1."""
         return max(1, self.variables // self.blocks)
 
 
 def estimate_nnz(params: LinearProgramParams) -> int:
-    """Return the nonzeros to expect: mean and fill times the rows, in `kkt` twice and the diagonal D."""
+    """Return the expected nonzeros: mean and fill times the rows; in `kkt` twice, plus the diagonal D."""
     coupling = params.coupling * params.fill * params.variables
     of_constraints = math.ceil((params.constraints - params.coupling) * params.mean + coupling)
     return of_constraints if params.form == "constraints" else 2 * of_constraints + params.variables
 
 
 def build(params: LinearProgramParams) -> CsrMatrix:
-    """Build the matrix; row lengths beside the coupling rows are 1 plus exponential ones, cut at the block."""
+    """Build the matrix; lengths of non-coupling rows are 1 + exponential numbers, limited by the block."""
     rng = np.random.default_rng(params.seed)
     keys = _keys(rng, params)
     values = entry_values(rng, keys.size, params.values)
@@ -86,7 +86,7 @@ def _keys(rng: np.random.Generator, params: LinearProgramParams) -> Any:
 
 GENERATOR = Generator(
     "linear_program",
-    "Sparse constraints in blocks, and a few nearly full ones.",
+    "Sparse constraints in blocks, and a few nearly full constraints.",
     LinearProgramParams,
     estimate_nnz,
     build,

@@ -21,19 +21,21 @@ from gpu_engine.generators.base import (
 from gpu_engine.parameters import parameter
 
 DENSE_SHARE = 4
-"""Rows longer than 1/DENSE_SHARE of the columns are cut from a permutation instead of drawn until distinct."""
+"""Rows longer than 1/DENSE_SHARE of the columns are parts of a permutation, instead of draws until distinct."""
 
 
 @dataclass(frozen=True, slots=True)
 class PowerlawParams:
-    """Of a square matrix whose row lengths follow k^−exponent up to max_length."""
+    """Parameters of a square matrix whose row lengths follow k^−exponent up to max_length."""
 
     n: int = parameter(100_000, "Rows and columns.", ge=1, le=100_000_000)
     mean: float = parameter(16.0, "Mean row length.", ge=0.01, le=1_000_000)
-    exponent: float = parameter(2.1, "Exponent R of the row lengths; small: more long rows.", ge=1.01, le=6)
-    max_length: int = parameter(5_000, "Longest row; at most n.", ge=1, le=100_000_000)
+    exponent: float = parameter(
+        2.1, "Exponent R of the row lengths; smaller values give more long rows.", ge=1.01, le=6
+    )
+    max_length: int = parameter(5_000, "Longest row, at most n.", ge=1, le=100_000_000)
     columns: Literal["uniform", "powerlaw"] = parameter(
-        "uniform", "Columns: uniform, or as popular as rows are long; then repeated ones count once."
+        "uniform", "Columns: uniform, or with power-law lengths as the rows; then repeated columns count once."
     )
     values: Literal["random", "ones"] = parameter("random", VALUES)
     seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
@@ -43,12 +45,12 @@ class PowerlawParams:
 
 
 def estimate_nnz(params: PowerlawParams) -> int:
-    """n · mean; the drawn lengths scatter around it, and repeated columns count once."""
+    """Return the expected nonzeros, n · mean; random lengths scatter, and repeated columns count once."""
     return math.ceil(params.n * params.mean)
 
 
 def build(params: PowerlawParams) -> CsrMatrix:
-    """The matrix; with uniform columns every row has exactly the length drawn for it."""
+    """Return the matrix; with uniform columns every row has exactly its random length."""
     rng = np.random.default_rng(params.seed)
     if params.columns == "powerlaw":
         return _skewed_both_ways(rng, params)
@@ -56,7 +58,7 @@ def build(params: PowerlawParams) -> CsrMatrix:
 
 
 def _skewed_both_ways(rng: np.random.Generator, params: PowerlawParams) -> CsrMatrix:
-    """Each entry's column is drawn by weights from the distribution of the row lengths, at random places."""
+    """Return the matrix whose columns are drawn with weights from the distribution of the row lengths."""
     lengths, weights = draw_lengths(rng, params), np.cumsum(draw_lengths(rng, params))
     rows = np.repeat(np.arange(params.n, dtype=np.int64), lengths)
     chosen = np.searchsorted(weights, rng.integers(0, weights[-1], rows.size), side="right")
@@ -65,7 +67,7 @@ def _skewed_both_ways(rng: np.random.Generator, params: PowerlawParams) -> CsrMa
 
 
 def with_lengths(rng: np.random.Generator, lengths: Any, values: Values, n_cols: int | None = None) -> CsrMatrix:
-    """The matrix whose rows have these lengths, int64 [n] of at most n_cols each, and uniform columns.
+    """Return the matrix whose rows have these lengths, int64 [n] of at most n_cols each, and uniform columns.
 
     n_cols  None: as many as rows
     """
@@ -78,7 +80,7 @@ def with_lengths(rng: np.random.Generator, lengths: Any, values: Values, n_cols:
 
 
 def draw_lengths(rng: np.random.Generator, params: PowerlawParams) -> Any:
-    """int64 [n]: a continuous power law on [low, max_length] with that mean, rounded at random to keep the mean."""
+    """Return row lengths, int64 [n], of a continuous power law with the given mean, randomly rounded to keep it."""
     high, power = float(params.max_length), 1.0 - params.exponent
     low = _shortest(params.mean, params.exponent, high)
     chance = rng.random(params.n)
@@ -87,7 +89,7 @@ def draw_lengths(rng: np.random.Generator, params: PowerlawParams) -> Any:
 
 
 def length_chances(mean: float, exponent: float, max_length: int) -> Any:
-    """float64 [max_length]: the chance of a length of at most 0, 1 … max_length − 1 by the law of `draw_lengths`.
+    """Return the probabilities, float64 [max_length], of lengths ≤ 0, 1 … max_length − 1 in `draw_lengths`.
 
     What is rounded to k at random lies between k − 1 and k + 1: its chance is the mean of that of the real law there.
     """
@@ -100,7 +102,7 @@ def length_chances(mean: float, exponent: float, max_length: int) -> Any:
 
 
 def _shortest(mean: float, exponent: float, high: float) -> float:
-    """The lower end of the power law up to `high` at which its mean is the one asked for, by bisection of its log."""
+    """Return the lower end of the power law up to `high` that has this mean, by bisection of its logarithm."""
     left, right = -700.0, math.log(high)
     for _ in range(200):
         middle = (left + right) / 2
@@ -112,18 +114,18 @@ def _shortest(mean: float, exponent: float, high: float) -> float:
 
 
 def _mean(low: float, high: float, exponent: float) -> float:
-    """Mean of the density k^−exponent on [low, high], in units of low to stay within range."""
+    """Return the mean of the density k^−exponent on [low, high], computed in units of low to avoid overflow."""
     span = math.log(high / low)
     return low * _integral(2.0 - exponent, span) / _integral(1.0 - exponent, span) if span > 0 else high
 
 
 def _integral(power: float, span: float) -> float:
-    """∫ k^(power − 1) dk from 1 to e^span."""
+    """Return ∫ k^(power − 1) dk from 1 to e^span."""
     return math.expm1(power * span) / power if power else span
 
 
 def distinct_keys(rng: np.random.Generator, lengths: Any, n_cols: int) -> Any:
-    """int64 keys row · n_cols + column, ascending: uniform distinct columns, drawn again where two coincide."""
+    """Return ascending int64 keys row · n_cols + column of uniform distinct columns; duplicates are redrawn."""
     keys, missing = np.empty(0, np.int64), lengths
     while missing.any():
         rows = np.repeat(np.arange(lengths.size, dtype=np.int64), missing)

@@ -1,4 +1,4 @@
-"""Rectangular matrices with log-normal row lengths and uniform columns, as least squares and incidence have them."""
+"""Rectangular matrices with log-normal row lengths and uniform columns, as in least squares and incidence."""
 
 import math
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from gpu_engine.parameters import parameter
 
 @dataclass(frozen=True, slots=True)
 class RectangularParams:
-    """Parameters of a matrix with other numbers of rows and of columns."""
+    """Parameters of a matrix with different numbers of rows and columns."""
 
     n_rows: int = parameter(200_000, "Rows.", ge=1, le=100_000_000)
     n_cols: int = parameter(20_000, "Columns.", ge=1, le=100_000_000)
     mean: float = parameter(12.0, "Mean row length.", ge=0.01, le=1_000_000)
     sigma: float = parameter(
-        6.0, "Standard deviation of the row lengths; longer rows than columns are cut.", ge=0, le=1e6
+        6.0, "Standard deviation of the row lengths; row lengths are limited by the columns.", ge=0, le=1e6
     )
     values: Literal["random", "ones"] = parameter("random", VALUES)
     seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
@@ -33,12 +33,12 @@ class RectangularParams:
 
 
 def estimate_nnz(params: RectangularParams) -> int:
-    """Return n_rows · mean; the drawn lengths scatter around it."""
+    """Return the expected nonzeros, n_rows · mean; random lengths scatter around it."""
     return math.ceil(params.n_rows * params.mean)
 
 
 def build(params: RectangularParams) -> CsrMatrix:
-    """Build the matrix; every row has exactly the length drawn for it."""
+    """Build the matrix; every row has exactly its random length."""
     rng = np.random.default_rng(params.seed)
     exact = lognormal_lengths(rng, params.n_rows, params.mean, params.sigma)
     lengths = np.minimum(np.floor(exact + rng.random(params.n_rows)), params.n_cols).astype(np.int64)
@@ -46,5 +46,5 @@ def build(params: RectangularParams) -> CsrMatrix:
 
 
 GENERATOR = Generator(
-    "rectangular", "More rows than columns, or fewer, columns uniform.", RectangularParams, estimate_nnz, build
+    "rectangular", "More rows than columns or fewer, columns uniform.", RectangularParams, estimate_nnz, build
 )

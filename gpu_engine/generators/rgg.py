@@ -1,4 +1,4 @@
-"""Random geometric graphs: points of a torus, joined where they are near; rows of Poisson length."""
+"""Random geometric graphs: points of a torus, connected if they are near; row lengths follow a Poisson law."""
 
 import math
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from gpu_engine.parameters import parameter
 
 @dataclass(frozen=True, slots=True)
 class RggParams:
-    """Of `n` points in the unit square, whose opposite sides meet."""
+    """Parameters of a graph of `n` points in the unit square with periodic boundaries."""
 
     n: int = parameter(100_000, "Points: rows and columns of the matrix.", ge=2, le=20_000_000)
-    degree: float = parameter(16.0, "Mean number of neighbours; it sets the radius.", ge=0.01, le=10_000)
+    degree: float = parameter(16.0, "Mean number of neighbors; it determines the radius.", ge=0.01, le=10_000)
     order: Literal["random", "strips"] = parameter(
         "random", "Number the points at random, or from left to right in strips as high as the radius."
     )
@@ -33,12 +33,12 @@ class RggParams:
 
 
 def estimate_nnz(params: RggParams) -> int:
-    """n · degree entries of the symmetric matrix: without a border every point has the same chance of neighbours."""
+    """Return the expected nonzeros, n · degree if symmetric; all points have equal chances on a torus."""
     return math.ceil(params.n * params.degree / (1 if params.part == "full" else 2))
 
 
 def build(params: RggParams) -> CsrMatrix:
-    """The adjacency matrix, or its strict lower triangle."""
+    """Return the adjacency matrix, or its strict lower triangle."""
     rng = np.random.default_rng(params.seed)
     # A disc of this radius holds `degree` of the other n − 1 points on average.
     radius = math.sqrt(params.degree / (math.pi * (params.n - 1)))
@@ -51,4 +51,4 @@ def build(params: RggParams) -> CsrMatrix:
     return from_lower_keys(params.n, keys, entry_values(rng, keys.size, params.values), params.part)
 
 
-GENERATOR = Generator("rgg", "Random geometric graph: near points are joined.", RggParams, estimate_nnz, build)
+GENERATOR = Generator("rgg", "Random geometric graph: near points are connected.", RggParams, estimate_nnz, build)

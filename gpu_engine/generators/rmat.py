@@ -20,22 +20,22 @@ EDGES_PER_BLOCK = 2**20
 
 @dataclass(frozen=True, slots=True)
 class RmatParams:
-    """Of a graph with 2^scale vertices."""
+    """Parameters of a graph with 2^scale vertices."""
 
     scale: int = parameter(16, "The matrix has 2^scale rows and columns.", ge=1, le=28)
-    edge_factor: int = parameter(16, "Edges drawn per vertex; repeated ones count once.", ge=1, le=256)
-    shuffled: bool = parameter(False, "Number the vertices at random instead of the long rows first.")
+    edge_factor: int = parameter(16, "Edges drawn per vertex; repeated edges count once.", ge=1, le=256)
+    shuffled: bool = parameter(False, "Number the vertices at random; otherwise long rows come first.")
     values: Literal["random", "ones"] = parameter("random", VALUES)
     seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
 
 
 def estimate_nnz(params: RmatParams) -> int:
-    """The edges drawn; repeated ones make the matrix a little smaller."""
+    """Return the expected nonzeros: the drawn edges; repeated edges count once."""
     return min(params.edge_factor << params.scale, 1 << 2 * params.scale)
 
 
 def build(params: RmatParams) -> CsrMatrix:
-    """The adjacency matrix of the directed graph."""
+    """Return the adjacency matrix of the directed graph."""
     rng = np.random.default_rng(params.seed)
     n, edges = 2**params.scale, params.edge_factor << params.scale
     keys = np.empty(edges, np.int64)
@@ -54,7 +54,7 @@ def build(params: RmatParams) -> CsrMatrix:
 
 
 def _draw(rng: np.random.Generator, scale: int, count: int) -> tuple[Any, Any]:
-    """(rows, columns) int64 [count]: one quadrant after the other, a bit of the row and of the column each."""
+    """Return (rows, columns), int64 [count]; each level of quadrants gives one bit of row and column."""
     rows, cols = np.zeros(count, np.int64), np.zeros(count, np.int64)
     for _ in range(scale):
         chance = rng.random(count, dtype=np.float32)

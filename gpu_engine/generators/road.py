@@ -1,4 +1,4 @@
-"""Road-like networks: a long thin grid of which a share of the edges is kept; short rows near the diagonal."""
+"""Road-like networks: a long thin grid with a share of its edges; short rows near the diagonal."""
 
 import math
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from gpu_engine.parameters import parameter
 
 @dataclass(frozen=True, slots=True)
 class RoadParams:
-    """Of a grid of length × width crossings, numbered across first."""
+    """Parameters of a grid of length × width crossings, numbered across first."""
 
     length: int = parameter(2_000, "Crossings along the grid.", ge=1, le=100_000_000)
     width: int = parameter(100, "Crossings across the grid: the bandwidth of the matrix.", ge=1, le=1_000_000)
-    kept: float = parameter(0.65, "Share of the edges that is kept.", ge=0, le=1)
+    kept: float = parameter(0.65, "Share of the grid edges that the network has.", ge=0, le=1)
     part: Literal["full", "lower"] = parameter("full", PART)
     values: Literal["random", "ones"] = parameter("random", VALUES)
     seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
@@ -29,17 +29,17 @@ class RoadParams:
 
 
 def _edges(params: RoadParams) -> int:
-    """Edges of the whole grid."""
+    """Return the number of edges of the complete grid."""
     return params.length * (params.width - 1) + (params.length - 1) * params.width
 
 
 def estimate_nnz(params: RoadParams) -> int:
-    """One entry, or two, for every edge kept."""
+    """Return the expected nonzeros: one or two per edge."""
     return math.ceil((2 if params.part == "full" else 1) * params.kept * _edges(params))
 
 
 def build(params: RoadParams) -> CsrMatrix:
-    """The adjacency matrix, or its strict lower triangle."""
+    """Return the adjacency matrix, or its strict lower triangle."""
     rng = np.random.default_rng(params.seed)
     n, width = params.length * params.width, params.width
     point = np.arange(n, dtype=np.int64)

@@ -1,6 +1,6 @@
-"""Controlled row lengths: the distribution, its mean and its spread as asked for, columns uniform.
+"""Controlled row lengths: a chosen distribution with mean and spread, columns uniform.
 
-The matrices of experiments on padding: what ELL-like layouts cost depends on the row lengths alone.
+For experiments on padding, because the storage of ELL-like layouts depends only on the row lengths.
 """
 
 import math
@@ -17,7 +17,7 @@ from gpu_engine.parameters import parameter
 
 @dataclass(frozen=True, slots=True)
 class RowsParams:
-    """Of a square matrix whose row lengths follow a distribution, rounded at random so as to keep the mean."""
+    """Parameters of a square matrix whose row lengths follow a distribution, randomly rounded to keep the mean."""
 
     n: int = parameter(100_000, "Rows and columns.", ge=1, le=100_000_000)
     lengths: Literal["constant", "lognormal", "exponential", "powerlaw"] = parameter(
@@ -26,7 +26,7 @@ class RowsParams:
     mean: float = parameter(16.0, "Mean row length.", ge=0.01, le=1_000_000)
     sigma: float = parameter(16.0, "Standard deviation of lognormal row lengths.", ge=0, le=1_000_000)
     exponent: float = parameter(2.1, "Exponent of powerlaw row lengths.", ge=1.05, le=6)
-    max_length: int = parameter(5_000, "Longest row, at most n: longer ones are cut.", ge=1, le=100_000_000)
+    max_length: int = parameter(5_000, "Longest row, at most n; longer rows are cut.", ge=1, le=100_000_000)
     values: Literal["random", "ones"] = parameter("random", VALUES)
     seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
 
@@ -35,18 +35,18 @@ class RowsParams:
 
 
 def estimate_nnz(params: RowsParams) -> int:
-    """n · mean; the drawn lengths scatter around it."""
+    """Return the expected nonzeros, n · mean; random lengths scatter around it."""
     return math.ceil(params.n * params.mean)
 
 
 def build(params: RowsParams) -> CsrMatrix:
-    """The matrix; every row has exactly the length drawn for it."""
+    """Return the matrix; every row has exactly its random length."""
     rng = np.random.default_rng(params.seed)
     return with_lengths(rng, _draw(rng, params), params.values)
 
 
 def _draw(rng: np.random.Generator, params: RowsParams) -> Any:
-    """int64 [n]: the row lengths."""
+    """Return the row lengths: int64 [n]."""
     n, mean = params.n, params.mean
     if params.lengths == "powerlaw":
         return draw_lengths(rng, PowerlawParams(n, mean, params.exponent, params.max_length))
@@ -61,11 +61,11 @@ def _draw(rng: np.random.Generator, params: RowsParams) -> Any:
 
 def lognormal_lengths(rng: np.random.Generator, n: int, mean: float, sigma: float) -> Any:
     """Return n log-normal lengths with this mean and standard deviation, float64 [n]."""
-    # Of the logarithm: the variance, and the mean that belongs to it.
+    # `spread` is the variance of the logarithm.
     spread = math.log1p((sigma / mean) ** 2)
     return rng.lognormal(math.log(mean) - spread / 2, math.sqrt(spread), n)
 
 
 GENERATOR = Generator(
-    "rows", "Rows of constant, lognormal, exponential or power-law length.", RowsParams, estimate_nnz, build
+    "rows", "Rows of constant, lognormal, exponential, or power-law length.", RowsParams, estimate_nnz, build
 )

@@ -1,4 +1,4 @@
-"""Laplacians on regular grids: the same short row everywhere, neighbours near in memory."""
+"""Laplacians on regular grids: equal short rows, neighbors close in memory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,63 +17,65 @@ UNKNOWNS_MAX = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class StencilParams:
-    """Of a grid of nx × ny (× nz) points, x fastest."""
+    """Parameters of a grid of nx × ny (× nz) points, x fastest."""
 
-    points: Literal[5, 7, 9, 27] = parameter(5, "Points of the stencil: 5 and 9 in a plane, 7 and 27 in space.")
+    points: Literal[5, 7, 9, 27] = parameter(5, "Points of the stencil: 5 and 9 in 2D, 7 and 27 in 3D.")
     nx: int = parameter(300, "Grid points in x.", ge=1, le=100_000)
     ny: int = parameter(300, "Grid points in y.", ge=1, le=100_000)
-    nz: int = parameter(1, "Grid points in z; 1 for the stencils in a plane.", ge=1, le=100_000)
+    nz: int = parameter(1, "Grid points in z; 1 for 2D stencils.", ge=1, le=100_000)
 
     def __post_init__(self) -> None:
         if self.points in (5, 9) and self.nz != 1:
-            raise ParameterError(f"nz is {self.nz}; a {self.points}-point stencil lies in a plane: nz must be 1.")
+            raise ParameterError(
+                f"nz is {self.nz}; expected 1, because a {self.points}-point stencil is two-dimensional."
+            )
         if self.nx * self.ny * self.nz > UNKNOWNS_MAX:
             raise ParameterError(f"The grid has {self.nx * self.ny * self.nz} points; expected at most {UNKNOWNS_MAX}.")
 
 
 def _offsets(params: StencilParams) -> list[tuple[int, int, int]]:
-    """(dz, dy, dx) of the stencil in ascending order of columns."""
+    """Return (dz, dy, dx) of the stencil in ascending order of columns."""
     depth = (0,) if params.points in (5, 9) else (-1, 0, 1)
     cube = product(depth, (-1, 0, 1), (-1, 0, 1))
     return [step for step in cube if params.points in (9, 27) or sum(map(abs, step)) <= 1]
 
 
 def estimate_nnz(params: StencilParams) -> int:
-    """The exact number: each step of the stencil misses the grid at one side."""
+    """Return the exact number of nonzeros: each step of the stencil leaves the grid at one side."""
     grid = params.nz, params.ny, params.nx
     lengths = [[max(side - abs(d), 0) for side, d in zip(grid, step, strict=True)] for step in _offsets(params)]
     return sum(z * y * x for z, y, x in lengths)
 
 
 def size(params: StencilParams) -> int:
-    """Points of the grid."""
+    """Return the number of points of the grid."""
     return params.nx * params.ny * params.nz
 
 
 def lengths(params: StencilParams, first: int, stop: int, xp: Any) -> Any:
-    """Points of the stencil that lie on the grid: int64 [rows]."""
-    found = xp.zeros(stop - first, np.int64)
+    """Return the number of stencil points that lie on the grid: int64 [rows]."""
+    counts = xp.zeros(stop - first, np.int64)
     for inside in _inside(params, first, stop, xp):
-        found += inside
-    return found
+        counts += inside
+    return counts
 
 
 def rows(params: StencilParams, first: int, stop: int, xp: Any) -> CsrMatrix:
-    """Of the Laplacian with zero boundary: the number of neighbours on the diagonal, −1 for each neighbour."""
+    """Return rows of the Laplacian with zero boundary: the number of neighbors on the diagonal, −1 per neighbor."""
     indptr = row_pointers(lengths(params, first, stop, xp), xp)
     cursor, nnz = indptr[:-1].copy(), int(indptr[-1])
     indices, values = xp.empty(nnz, np.int32), xp.empty(nnz)
     for (z, y, x), inside in zip(_offsets(params), _inside(params, first, stop, xp), strict=True):
         at = xp.flatnonzero(inside)
-        place = cursor[at]
-        indices[place] = at + (first + (z * params.ny + y) * params.nx + x)
-        values[place] = -1.0 if (z, y, x) != (0, 0, 0) else params.points - 1.0
+        position = cursor[at]
+        indices[position] = at + (first + (z * params.ny + y) * params.nx + x)
+        values[position] = -1.0 if (z, y, x) != (0, 0, 0) else params.points - 1.0
         cursor[at] += 1
     return CsrMatrix(stop - first, size(params), indptr, indices, values)
 
 
 def _inside(params: StencilParams, first: int, stop: int, xp: Any) -> Iterator[Any]:
-    """bool [rows] for each step of the stencil: whether the point so many steps away lies on the grid."""
+    """Yield, per step of the stencil, whether the point at that step lies on the grid: bool [rows]."""
     at = xp.arange(first, stop, dtype=np.int64)
     plane = at // params.nx
     coordinates = ((plane // params.ny, params.nz), (plane % params.ny, params.ny), (at % params.nx, params.nx))
@@ -85,6 +87,4 @@ def _inside(params: StencilParams, first: int, stop: int, xp: Any) -> Iterator[A
 BY_ROWS = ByRows(size, lengths, rows)
 build = BY_ROWS.build
 
-GENERATOR = Generator(
-    "stencil", "Laplacian on a regular grid in a plane or in space.", StencilParams, estimate_nnz, build, BY_ROWS
-)
+GENERATOR = Generator("stencil", "Laplacian on a regular 2D or 3D grid.", StencilParams, estimate_nnz, build, BY_ROWS)

@@ -1,7 +1,7 @@
-"""Power-law rows any of which can be made by themselves: of the columns each row has one from each of equal strata.
+"""Power-law rows that can be created separately: a row has one column from each of its equal strata.
 
-Every number is a function of the seed, the row and its own number there, so that a GPU makes its part of a matrix that
-is nowhere whole. As strata do not overlap, columns ascend and none comes twice.
+Every number is a function of the seed, the row, and a counter, so that a GPU creates its part of a matrix that
+is nowhere complete. As strata do not overlap, columns ascend and are distinct.
 """
 
 import math
@@ -20,12 +20,14 @@ from gpu_engine.parameters import parameter
 
 @dataclass(frozen=True, slots=True)
 class StratifiedParams:
-    """Of a square matrix whose row lengths follow k^−exponent up to max_length."""
+    """Parameters of a square matrix whose row lengths follow k^−exponent up to max_length."""
 
     n: int = parameter(100_000, "Rows and columns.", ge=1, le=100_000_000)
     mean: float = parameter(16.0, "Mean row length.", ge=0.01, le=100_000)
-    exponent: float = parameter(2.1, "Exponent R of the row lengths; small: more long rows.", ge=1.01, le=6)
-    max_length: int = parameter(5_000, "Longest row; at most n.", ge=1, le=1_000_000)
+    exponent: float = parameter(
+        2.1, "Exponent R of the row lengths; smaller values give more long rows.", ge=1.01, le=6
+    )
+    max_length: int = parameter(5_000, "Longest row, at most n.", ge=1, le=1_000_000)
     values: Literal["random", "ones"] = parameter("random", VALUES)
     seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
 
@@ -34,22 +36,22 @@ class StratifiedParams:
 
 
 def estimate_nnz(params: StratifiedParams) -> int:
-    """n · mean; the drawn lengths scatter around it."""
+    """Return the expected nonzeros, n · mean; random lengths scatter around it."""
     return math.ceil(params.n * params.mean)
 
 
 def size(params: StratifiedParams) -> int:
-    """Rows and columns."""
+    """Return the number of rows and columns."""
     return params.n
 
 
 def lengths(params: StratifiedParams, first: int, stop: int, xp: Any) -> Any:
-    """The lengths of rows first … stop − 1: int64 [rows]."""
+    """Return the lengths of rows first … stop − 1: int64 [rows]."""
     return _lengths(params, row_states(params.seed, xp.arange(first, stop), xp), xp)
 
 
 def rows(params: StratifiedParams, first: int, stop: int, xp: Any) -> CsrMatrix:
-    """These rows."""
+    """Return rows first … stop − 1 as a matrix with all columns."""
     states = row_states(params.seed, xp.arange(first, stop), xp)
     of_rows = _lengths(params, states, xp)
     indptr = row_pointers(of_rows, xp)
@@ -63,7 +65,7 @@ def rows(params: StratifiedParams, first: int, stop: int, xp: Any) -> CsrMatrix:
     if params.values == "ones":
         values = xp.ones(entries.size)
     else:
-        # Of the 53 bits of a float64: above 0, at most 1.
+        # 53 random bits give values above 0 and at most 1.
         values = 1.0 - (draw(counters + np.uint64(1), state) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return CsrMatrix(stop - first, params.n, indptr, indices.astype(np.int32), values)
 
@@ -75,7 +77,7 @@ def _lengths(params: StratifiedParams, states: Any, xp: Any) -> Any:
 
 @lru_cache(maxsize=4)
 def _thresholds(params: StratifiedParams) -> Any:
-    """int64 [max_length]: rows have at least k + 1 entries where 63 random bits are no less; made on the host alone."""
+    """Return int64 [max_length]: a row has at least k + 1 entries if 63 random bits are ≥ the k-th threshold."""
     shares = length_chances(params.mean, params.exponent, params.max_length)
     return np.minimum(shares * 2.0**63, np.nextafter(2.0**63, 0.0)).astype(np.int64)
 
@@ -83,6 +85,6 @@ def _thresholds(params: StratifiedParams) -> Any:
 BY_ROWS = ByRows(size, lengths, rows)
 build = BY_ROWS.build
 
-SUMMARY = "Rows with power-law lengths, their columns spread evenly; a GPU can make its part."
+SUMMARY = "Rows with power-law lengths and evenly spread columns; each GPU can create its part."
 
 GENERATOR = Generator("stratified", SUMMARY, StratifiedParams, estimate_nnz, build, BY_ROWS)

@@ -1,4 +1,4 @@
-"""Rows of two lengths in two blocks: what equal rows for each device cost where their nonzeros differ by a ratio.
+"""Rows of two lengths in two blocks, for the cost of equal rows per device if nonzeros differ by a ratio.
 
 Source: MSREP paper, §2.3 and Figure 6.
 """
@@ -18,11 +18,11 @@ from gpu_engine.parameters import parameter
 
 @dataclass(frozen=True, slots=True)
 class TwoLevelParams:
-    """Of a square matrix whose first rows are so many times as long as the others."""
+    """Parameters of a square matrix whose first rows are `ratio` times as long as the others."""
 
     n: int = parameter(100_000, "Rows and columns.", ge=1, le=100_000_000)
     mean: float = parameter(24.0, "Mean length of all rows.", ge=0.01, le=1_000_000)
-    ratio: float = parameter(10.0, "Length of the first rows over that of the others.", ge=1, le=1_000)
+    ratio: float = parameter(10.0, "Length of the first rows divided by the length of the others.", ge=1, le=1_000)
     share: float = parameter(0.5, "Share of the rows that are long.", ge=0, le=1)
     values: Literal["random", "ones"] = parameter("random", VALUES)
     seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
@@ -41,12 +41,12 @@ class TwoLevelParams:
 
 
 def estimate_nnz(params: TwoLevelParams) -> int:
-    """n · mean; lengths that are no whole numbers are rounded at random."""
+    """Return the expected nonzeros, n · mean; fractional lengths are rounded at random."""
     return math.ceil(params.n * params.mean)
 
 
 def build(params: TwoLevelParams) -> CsrMatrix:
-    """The matrix; columns uniform, rows of a block differ by one entry at most."""
+    """Return the matrix; columns are uniform, lengths within a block differ by at most one."""
     rng = np.random.default_rng(params.seed)
     lengths = np.full(params.n, params.longest / params.ratio)
     lengths[: round(params.share * params.n)] = params.longest
@@ -55,5 +55,5 @@ def build(params: TwoLevelParams) -> CsrMatrix:
 
 
 GENERATOR = Generator(
-    "two_level", "Long rows, then rows shorter by a ratio, columns uniform.", TwoLevelParams, estimate_nnz, build
+    "two_level", "Long rows, then rows shorter by a ratio; columns uniform.", TwoLevelParams, estimate_nnz, build
 )

@@ -1,4 +1,4 @@
-"""Web-like graphs: most links stay near, within a host, the rest lead to popular pages; power-law out-degrees."""
+"""Web-like graphs: most links stay within a host, others lead to popular pages; power-law out-degrees."""
 
 import math
 from dataclasses import dataclass
@@ -21,20 +21,20 @@ from gpu_engine.generators.powerlaw import PowerlawParams, draw_lengths
 from gpu_engine.parameters import parameter
 
 POPULARITY = 3.0
-"""A link away leads to page n · u^POPULARITY of the popular order for uniform u: a heavy tail of in-degrees."""
+"""Exponent of popularity: an external link leads to page n · u^POPULARITY in popular order, for uniform u."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebParams:
-    """Of a directed graph of pages, numbered host by host."""
+    """Parameters of a directed graph of pages, numbered host by host."""
 
     n: int = parameter(100_000, "Pages: rows and columns.", ge=2, le=100_000_000)
-    mean: float = parameter(10.0, "Mean number of links drawn a page; repeated ones count once.", ge=0.01, le=10_000)
+    mean: float = parameter(10.0, "Mean number of links drawn per page; repeated links count once.", ge=0.01, le=10_000)
     exponent: float = parameter(2.2, "Exponent of the out-degrees.", ge=1.05, le=6)
-    max_length: int = parameter(1_000, "Most links drawn for a page; at most n.", ge=1, le=100_000_000)
-    host: int = parameter(64, "Pages of a host.", ge=1, le=1_000_000)
+    max_length: int = parameter(1_000, "Maximum number of links drawn per page, at most n.", ge=1, le=100_000_000)
+    host: int = parameter(64, "Pages per host.", ge=1, le=1_000_000)
     local: float = parameter(0.8, "Share of the links that stay within the host.", ge=0, le=1)
-    transposed: bool = parameter(False, "A row holds the links to a page instead of those from it, as PageRank pulls.")
+    transposed: bool = parameter(False, "Rows hold the links to a page instead of from it, as PageRank needs them.")
     values: Literal["random", "ones"] = parameter("random", VALUES)
     seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
 
@@ -43,12 +43,12 @@ class WebParams:
 
 
 def estimate_nnz(params: WebParams) -> int:
-    """The links drawn; repeated ones make the matrix smaller."""
+    """Return the expected nonzeros: the drawn links; repeated links count once."""
     return math.ceil(params.n * params.mean)
 
 
 def build(params: WebParams) -> CsrMatrix:
-    """The adjacency matrix of the directed graph, or its transpose."""
+    """Return the adjacency matrix of the directed graph, or its transpose."""
     rng = np.random.default_rng(params.seed)
     degrees = draw_lengths(rng, PowerlawParams(params.n, params.mean, params.exponent, params.max_length))
     rows = np.repeat(np.arange(params.n, dtype=np.int64), degrees)
@@ -58,7 +58,7 @@ def build(params: WebParams) -> CsrMatrix:
 
 
 def _targets(rng: np.random.Generator, rows: Any, params: WebParams) -> Any:
-    """int64 like rows: the page that each link leads to."""
+    """Return the target page of each link: int64, of the shape of rows."""
     first = rows - rows % params.host
     near = first + (rng.random(rows.size) * np.minimum(params.host, params.n - first)).astype(np.int64)
     popular = rng.permutation(params.n)

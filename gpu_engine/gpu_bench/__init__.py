@@ -1,5 +1,4 @@
-"""The benchmark behind `make gpu-bench`: which matrices, how they are made and kept, one module per study, its table.
+"""The benchmark behind `make gpu-bench`: its matrices and their cache, and one module and tables per study.
 
-`python -m gpu_engine.gpu_bench --help` says what it takes. Everything it prints is computed from the records that it
-writes.
+`python -m gpu_engine.gpu_bench --help` lists the options. All printed tables are computed from the written records.
 """

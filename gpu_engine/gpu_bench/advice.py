@@ -1,4 +1,4 @@
-"""`python -m gpu_engine.gpu_bench.advice --judge FILE…`: the advisor's choices beside the times of recordings."""
+"""Compare the predictions of the advisor with recordings: `python -m gpu_engine.gpu_bench.advice --judge FILE…`."""
 
 import argparse
 import sys
@@ -12,14 +12,19 @@ from gpu_engine.recordings import files as recordings
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m gpu_engine.gpu_bench.advice", description="Judge the advisor.")
-    parser.add_argument("--judge", nargs="+", required=True, type=Path, metavar="FILE", help="recordings of a device")
-    parser.add_argument("--calibrate", type=Path, metavar="FILE", help="a recording of the same device to learn from")
+    parser = argparse.ArgumentParser(
+        prog="python -m gpu_engine.gpu_bench.advice",
+        description="Compare the predictions of the advisor with measurements.",
+    )
+    parser.add_argument(
+        "--judge", nargs="+", required=True, type=Path, metavar="FILE", help="recordings to compare with"
+    )
+    parser.add_argument("--calibrate", type=Path, metavar="FILE", help="recording of the same device for calibration")
     return parser
 
 
 def _gpu(device_name: str) -> Gpu:
-    """The model that a device's name contains, the fitted one for others."""
+    """Return the GPU model in the name of a device, or the fitted model for unknown GPUs."""
     return next((gpu for gpu in GPUS if gpu.name.split("-")[0] in device_name), FITTED)
 
 
@@ -33,31 +38,30 @@ def _text(evaluation: Evaluation) -> str:
         f" (predicted {v.predicted_s * 1e6:9.2f})  fastest {v.fastest:20} {v.fastest_s * 1e6:9.2f} µs"
         for v in evaluation.outcomes
     ]
-    parts = {"all": evaluation, "sure": evaluation.where(sure=True), "not sure": evaluation.where(sure=False)}
+    parts = {"all": evaluation, "high confidence": evaluation.where(sure=True)}
+    parts["low confidence"] = evaluation.where(sure=False)
     return "\n".join([*lines, *(_line(name, part) for name, part in parts.items() if part.outcomes)])
 
 
 def _line(name: str, part: Evaluation) -> str:
     share, mean = part.share_within_10_percent, part.geometric_mean_regret
-    return (
-        f"{name}: {len(part.outcomes)}, {share:.1%} within 10 % of the fastest, geometric mean of the regret {mean:.3f}"
-    )
+    return f"{name}: {len(part.outcomes)}, {share:.1%} within 10 % of the fastest, mean regret {mean:.3f}"
 
 
 def main() -> int:
-    """Runs the command line; returns the exit code: 0 judged, 2 bad input."""
+    """Run the command line; return the exit code: 0 compared, 2 invalid input."""
     arguments = _parser().parse_args()
     try:
         learned = recordings.read(arguments.calibrate) if arguments.calibrate else None
-        judged = [recordings.read(path) for path in arguments.judge]
+        compared = [recordings.read(path) for path in arguments.judge]
     except (SparsightError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
-    for recording in judged:
+    for recording in compared:
         gpu = _gpu(recording.device.name)
         calibration = calibrate(learned.measurements, _features(learned), gpu) if learned else None
-        found = evaluate(recording.measurements, _features(recording), gpu, calibration)
-        sys.stdout.write(f"{recording.device.name}, predicted as {gpu.name}\n{_text(found)}\n")
+        evaluation = evaluate(recording.measurements, _features(recording), gpu, calibration)
+        sys.stdout.write(f"{recording.device.name}, predicted as {gpu.name}\n{_text(evaluation)}\n")
     return 0
 
 

@@ -1,18 +1,18 @@
-"""The benchmark of study `batched`: the paper's experiments, and random matrices against the floor and cuSPARSE."""
+"""Benchmark of the study `batched`: the experiments of the paper, and random matrices against cuSPARSE."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from gpu_engine.gpu_bench.batch_subjects import is_similar
+from gpu_engine.gpu_bench.batch_matrices import is_similar
+from gpu_engine.gpu_bench.benchmark_matrices import Group, Subject
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.measuring import ENERGY_S, measure_passes
-from gpu_engine.gpu_bench.subjects import Group, Subject
 from gpu_engine.measure import Bench
 from gpu_engine.records import Measurement, Trace
 from gpu_engine.studies.batched import BatchedParams, BatchedStudy, chosen_kernels
 
 MEDIUM, LARGE = 1000, 10_000
-"""Problems of the paper's batches."""
+"""Batch sizes of the paper."""
 
 OPERATIONS = ("y = Ax + y", "y = Ax")
 WARM = {"caches": ("warm",)}
@@ -25,17 +25,21 @@ PASSES: dict[Group, tuple[dict[str, Any], ...]] = {
     "batch few rows": ({"batches": (MEDIUM,)} | WARM,),
     "batch paper": ({"batches": (LARGE,)} | WARM,),
 }
-"""What is measured of each group, the paper's figures in one cache state; loops over problems take part up to 1,000."""
+"""Parameters per group of matrices: the figures of the paper in one cache state; launch loops up to 1,000 items."""
 
 GROWING = (10, 100, MEDIUM, LARGE)
-"""Batches of Figure 3."""
+"""Batch sizes of Figure 3."""
 
 
 def passes(subject: Subject, backend: str, rounds: int) -> Iterator[BatchedParams]:
-    """Batches of copies of a subject: those of the figure or the target that it stands for."""
+    """Yield the parameters of uniform batches of a matrix, as in its figure of the paper."""
     for fields in PASSES[subject.group]:
         chosen = fields | ({"batches": GROWING} if is_similar(subject.name) else {})
-        kernels = () if subject.group == "batch random" and chosen["batches"] == (MEDIUM,) else apart(backend)
+        kernels = (
+            ()
+            if subject.group == "batch random" and chosen["batches"] == (MEDIUM,)
+            else kernels_without_deduplication(backend)
+        )
         yield BatchedParams(
             kernels=kernels,
             compose=("uniform",),
@@ -47,16 +51,16 @@ def passes(subject: Subject, backend: str, rounds: int) -> Iterator[BatchedParam
         )
 
 
-def apart(backend: str) -> tuple[str, ...]:
-    """The kernels that see no problem in the light of another: those that do would multiply copies as one matrix."""
+def kernels_without_deduplication(backend: str) -> tuple[str, ...]:
+    """Return the kernels without deduplication, because the others would multiply copies as one matrix."""
     return tuple(name for name in chosen_kernels(BatchedParams(), backend) if not name.endswith("/shared"))
 
 
 def measure_mixed(
     subjects: Sequence[Subject], matrix_cache: MatrixCache, bench: Bench, rounds: int, say: Callable[[str], None]
 ) -> Iterator[Measurement | Trace]:
-    """The measurements of Figures 6 and 7: mixed batches of the paper's matrices of similar order, and of all."""
-    kernels = apart(bench.device.backend)
+    """Yield the measurements of Figures 6 and 7: mixed batches of the paper's matrices of similar size, and of all."""
+    kernels = kernels_without_deduplication(bench.device.backend)
     params = BatchedParams(
         kernels, (MEDIUM, LARGE), ("mixed",), rounds=rounds, sampling="fixed", energy_s=ENERGY_S, energy="all"
     )
@@ -65,7 +69,7 @@ def measure_mixed(
 
 
 def mixtures(subjects: Sequence[Subject]) -> list[list[Subject]]:
-    """The matrices of each mixed batch: those of similar order, and all, where these are others; two or more each."""
+    """Return the matrices of each mixed batch: those of similar size, and all if there are others; at least two."""
     paper = [subject for subject in subjects if subject.group == "batch paper"]
     similar = [subject for subject in paper if is_similar(subject.name)]
     return [members for members in (similar, paper if similar != paper else []) if len(members) > 1]

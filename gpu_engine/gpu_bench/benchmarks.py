@@ -1,4 +1,4 @@
-"""BENCHMARKS: what is measured for each of STUDIES, of which matrices, and its tables."""
+"""BENCHMARKS: the matrices, parameters and tables of the benchmark of each study."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,13 +16,13 @@ from gpu_engine.gpu_bench import (
     scaling,
     scaling_tables,
 )
-from gpu_engine.gpu_bench.batch_subjects import BATCH_SUBJECTS
-from gpu_engine.gpu_bench.markdown import Tables, found
+from gpu_engine.gpu_bench.batch_matrices import BATCH_SUBJECTS
+from gpu_engine.gpu_bench.benchmark_matrices import GRAPH_SUBJECTS, SUBJECTS, Subject
+from gpu_engine.gpu_bench.markdown import Tables, finding_sections
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.measuring import measure_passes
+from gpu_engine.gpu_bench.multigpu_matrices import MULTIGPU_MATRICES, multigpu_matrices
 from gpu_engine.gpu_bench.resources import resources_table
-from gpu_engine.gpu_bench.shared_subjects import SHARED_SUBJECTS, shared_subjects
-from gpu_engine.gpu_bench.subjects import GRAPH_SUBJECTS, SUBJECTS, Subject
 from gpu_engine.measure import Bench
 from gpu_engine.recordings.files import Recording
 from gpu_engine.records import Record
@@ -35,13 +35,13 @@ Measure = Callable[[Sequence[Subject], MatrixCache, Bench, int, Say], Iterator[R
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """The benchmark of one study: its matrices, how they are measured, the tables, and what is recorded of it.
+    """Benchmark of one study: its matrices, their parameters, and its tables.
 
-    passes       parameters of all that is measured of a matrix, by the backend and the number of rounds
-    sized        the same matrices with about so many nonzeros; None: they have a size
-    measure_own  measures one matrix where `passes` alone do not say how; None: they do
-    measure_all  measures what is of all matrices at once, before each by itself; None: nothing
-    resources    a table of what the compiler made of the kernels, written beside the records; None: not asked for
+    passes       parameters of all measurements of a matrix, by backend and number of rounds
+    sized        creates the matrices with about the given number of nonzeros; None: fixed sizes
+    measure_one  measures one matrix if `passes` do not suffice; None: they do
+    measure_all  measures all matrices together, before each by itself; None: nothing
+    resources    returns a table of the compiled kernels, written beside the records; None: no table
     """
 
     subjects: Sequence[Subject]
@@ -49,7 +49,7 @@ class Benchmark:
     tables: Tables
     recorded: Callable[[Recording], Recording] = lambda recording: recording
     resources: Callable[[], str] | None = None
-    measure_own: Measure | None = None
+    measure_one: Measure | None = None
     measure_all: Measure | None = None
     sized: Callable[[int], Sequence[Subject]] | None = None
 
@@ -57,19 +57,19 @@ class Benchmark:
         self, study: Study, subject: Subject, matrix_cache: MatrixCache, bench: Bench, rounds: int, say: Say
     ) -> Iterator[Record]:
         """Yield the measurements and traces of one subject, pass after pass."""
-        if self.measure_own is not None:
-            return self.measure_own([subject], matrix_cache, bench, rounds, say)
+        if self.measure_one is not None:
+            return self.measure_one([subject], matrix_cache, bench, rounds, say)
         params = self.passes(subject, bench.device.backend, rounds)
         return measure_passes(study, params, [subject], matrix_cache, bench, say)
 
 
 def in_given_order(recording: Recording) -> Recording:
-    """Without the kernels in a new order: a page compares products of the matrix as it is."""
-    kept = tuple(m for m in recording.measurements if "+" not in m.kernel)
-    return dataclasses.replace(recording, measurements=kept)
+    """Return the recording without kernels on reordered matrices, because pages compare only the original matrix."""
+    measurements = tuple(m for m in recording.measurements if "+" not in m.kernel)
+    return dataclasses.replace(recording, measurements=measurements)
 
 
-OWN: Mapping[str, Benchmark] = {
+SPECIFIC: Mapping[str, Benchmark] = {
     "formats": Benchmark(
         SUBJECTS, formats.passes, formats_tables.TABLES, recorded=in_given_order, resources=resources_table
     ),
@@ -77,21 +77,21 @@ OWN: Mapping[str, Benchmark] = {
     "reduced_spmv": Benchmark(GRAPH_SUBJECTS, reduced_spmv.passes, reduced_spmv.TABLES),
     "batched": Benchmark(BATCH_SUBJECTS, batched.passes, batched_tables.TABLES, measure_all=batched.measure_mixed),
     "scaling": Benchmark(
-        SHARED_SUBJECTS, scaling.passes, scaling_tables.TABLES, measure_own=scaling.measure, sized=shared_subjects
+        MULTIGPU_MATRICES, scaling.passes, scaling_tables.TABLES, measure_one=scaling.measure, sized=multigpu_matrices
     ),
 }
-"""Of the studies whose papers say what is measured."""
+"""Benchmarks of the studies whose papers determine the measurements, by study name."""
 
 
 def usual(study: Study) -> Benchmark:
-    """Return the benchmark of a study that has none of its own: its defaults on the families, and its findings."""
+    """Return the default benchmark of a study: its default parameters on the group `families`, and its findings."""
     has_rounds = any(field.name == "rounds" for field in dataclasses.fields(study.Params))
     return Benchmark(
         tuple(subject for subject in SUBJECTS if subject.group == "families"),
         lambda _, __, rounds: [study.Params(**({"rounds": rounds} if has_rounds else {}))],
-        {"findings": lambda data: found(study.findings(data.study))},
+        {"findings": lambda data: finding_sections(study.findings(data.study))},
     )
 
 
-BENCHMARKS = {study.name: OWN.get(study.name) or usual(study) for study in STUDIES}
-"""By the name of the study."""
+BENCHMARKS = {study.name: SPECIFIC.get(study.name) or usual(study) for study in STUDIES}
+"""Benchmarks by study name."""

@@ -1,4 +1,4 @@
-"""What calls and solves take: records beside those of studies, for what users write instead of what kernels do."""
+"""Records of call overhead and of complete solves: the time of user code, in addition to the records of studies."""
 
 import json
 from collections.abc import Mapping
@@ -11,22 +11,22 @@ from gpu_engine.parameters import parse_params
 from gpu_engine.records import DeviceInfo, MatrixInfo, as_json, dumps
 
 NAME = "calls"
-"""What the benchmark is called, beside those of studies."""
+"""Name of the benchmark, next to those of studies."""
 
 FILE = f"{NAME}.json"
 
 
 @dataclass(frozen=True, slots=True)
 class CallTimes:
-    """Seconds of a product of one matrix by one library, or by an operator; None with a `note` that says why.
+    """Seconds of an SpMV of one matrix by a library or an operator; None with the reason in `note`.
 
     name      `sparsight/predict`, `sparsight/measure`, `cupy`, `cusparse/csr_alg1` …
-    kernel    that the operator chose
-    made_s    to make what multiplies, once: choosing, converting, compiling
-    cold_s    of the device, captured and replayed; warm_s  the same, back to back
-    host_s    of the host to hand a call over, many in a row
-    whole_s   of one call, from an idle device to its answer
-    versions  of the library
+    kernel    kernel that the operator chose
+    made_s    one-time preparation: choice of the kernel, conversion, compilation
+    cold_s    time on the device, cold, replayed as a CUDA graph; warm_s: back to back
+    host_s    time of the host per call, over many calls in a row
+    whole_s   time of one call, from an idle device to its result
+    versions  versions of the library
     """
 
     matrix_id: str
@@ -43,12 +43,12 @@ class CallTimes:
 
 @dataclass(frozen=True, slots=True)
 class SolveTimes:
-    """Seconds in which a solver of SciPy or CuPy solves one system, with its own matrix or with an operator of it.
+    """Seconds of a solve by SciPy or CuPy, with the matrix of the library or with an operator.
 
     name      `own matrix`, `sparsight/predict`, `sparsight/measure`
-    kernel    that the operator chose
-    made_s    to make the operator, once; solve_s  of a solve, without that
-    products  of the matrix with a vector in it
+    kernel    kernel that the operator chose
+    made_s    one-time creation of the operator; solve_s: time of a solve without it
+    products  number of SpMVs of the solve
     residual  ‖b − A·x‖ / ‖b‖, computed by SciPy
     """
 
@@ -65,11 +65,11 @@ class SolveTimes:
 
 @dataclass(frozen=True, slots=True)
 class CallsRecording:
-    """What was measured on a device.
+    """Recording of the calls and solves on a device.
 
     created_at   UTC, ISO 8601 with the offset
-    environment  versions, driver, device: as records of studies have them
-    matrices     of the calls; systems  of the solves
+    environment  versions, driver and device, as in records of studies
+    matrices     matrices of the calls; systems: matrices of the solves
     """
 
     created_at: str
@@ -82,7 +82,7 @@ class CallsRecording:
 
 
 def write(path: Path, recording: CallsRecording) -> int:
-    """Writes the file and returns its bytes."""
+    """Write the file and return its bytes."""
     data = dumps(as_json(recording)).encode()
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, data)
@@ -90,8 +90,8 @@ def write(path: Path, recording: CallsRecording) -> int:
 
 
 def read(path: Path) -> CallsRecording:
-    """The recording of a file; raises InputError where it is none."""
+    """Return the recording of a file; raise InputError if it is invalid."""
     try:
         return parse_params(CallsRecording, json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError, InputError) as error:
-        raise InputError(f"{path} holds no record of calls: {error} Measure it again.") from None
+        raise InputError(f"{path} is not a valid record of calls: {error} Measure it again.") from None

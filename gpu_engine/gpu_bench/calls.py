@@ -1,4 +1,4 @@
-"""What a call costs: `A @ x` by operators, by cuSPARSE and by other libraries, on the device and on the host."""
+"""Call overhead: times `A @ x` by operators, cuSPARSE and other libraries, on the device and on the host."""
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
@@ -10,8 +10,8 @@ from gpu_engine.competitors.library_calls import LIBRARY_CALLS, Call, LibraryCal
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import DeviceLostError, SparsightError
 from gpu_engine.formats.base import Format, Kernel, check_room
+from gpu_engine.gpu_bench.benchmark_matrices import SUBJECTS as FORMAT_SUBJECTS
 from gpu_engine.gpu_bench.call_records import CallTimes
-from gpu_engine.gpu_bench.subjects import SUBJECTS as FORMAT_SUBJECTS
 from gpu_engine.measure import Bench, Rounds, Timed
 from gpu_engine.measure.stopwatch import Stopwatch
 from gpu_engine.operators import Choose, operator
@@ -23,23 +23,23 @@ SUBJECTS = tuple(
 )
 
 NNZ_MIN = 80_000
-"""Of fewer nonzeros a product takes about as long as its launch."""
+"""Least nonzeros of a matrix; with fewer an SpMV takes about as long as its launch."""
 
 OURS = "sparsight/"
 
 HANDED_S = 0.01
-"""Calls in a row take about this long together, so that the clock's own cost does not count."""
+"""Seconds of all calls in a row, long enough that the cost of the clock does not matter."""
 
 CALLS_MAX = 64
-"""Most calls in a row: the queue of a GPU takes them all, and the host never waits for room in it."""
+"""Most calls in a row, which fit into the queue of a GPU, so that the host never waits."""
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """What multiplies, ready to.
+class CallTarget:
+    """A prepared SpMV to time.
 
-    call      the product as its user writes it
-    captured  the same into a vector that is there, which allocates nothing; None where it cannot be captured
+    call      the SpMV as in user code
+    captured  the SpMV into an existing vector, without allocations; None if it cannot be captured in a CUDA graph
     """
 
     call: Call
@@ -49,13 +49,13 @@ class Made:
 
 
 def measure(name: str, host: CsrMatrix, bench: Bench, rounds: int) -> Iterator[CallTimes]:
-    """The times of every way to multiply a host matrix, all in the same interleaved rounds.
+    """Yield the times of all libraries and operators on a host matrix, in the same interleaved rounds.
 
-    What cannot be had, or multiplies wrongly, has a note instead of times.
+    A library that is missing, or gives a wrong result, has a note instead of times.
     """
     expected = reference(host).on(bench.xp)
     matrix = bench.stopwatch.upload(host)
-    prepared = [_prepared(name, way, make, expected, bench) for way, make in _ways(matrix, expected.x, bench)]
+    prepared = [_prepared(name, way, make, expected, bench) for way, make in _targets(matrix, expected.x, bench)]
     ready = {times.name: made for times, made in prepared if made is not None}
     device = _on_device(ready, bench, rounds)
     host_times = _on_host(ready, bench, rounds)
@@ -63,8 +63,8 @@ def measure(name: str, host: CsrMatrix, bench: Bench, rounds: int) -> Iterator[C
         yield replace(times, **device.get(times.name, {}), **host_times.get(times.name, {}))
 
 
-def _ways(matrix: CsrMatrix, x: Any, bench: Bench) -> Iterator[tuple[str, Callable[[], Made]]]:
-    """The name of each way to multiply, and what makes it; cuSPARSE is loaded before CuPy asks for one of its own."""
+def _targets(matrix: CsrMatrix, x: Any, bench: Bench) -> Iterator[tuple[str, Callable[[], CallTarget]]]:
+    """Yield (name, function that prepares it) of each target; cuSPARSE is loaded before CuPy loads its own copy."""
     backend = bench.stopwatch.backend
     for form in COMPETITORS:
         layout = functools.cache(functools.partial(_converted, form, matrix, bench))
@@ -82,7 +82,7 @@ def _converted(form: Format, matrix: CsrMatrix, bench: Bench) -> Any:
     return form.from_csr(matrix)
 
 
-def _kernel(kernel: Kernel, layout: Callable[[], Any], matrix: CsrMatrix, x: Any, bench: Bench) -> Made:
+def _kernel(kernel: Kernel, layout: Callable[[], Any], matrix: CsrMatrix, x: Any, bench: Bench) -> CallTarget:
     y = bench.xp.full(matrix.n_rows, POISON)
     launch = functools.partial(kernel.bound(bench.stopwatch.backend, layout()), x, y)
 
@@ -90,25 +90,25 @@ def _kernel(kernel: Kernel, layout: Callable[[], Any], matrix: CsrMatrix, x: Any
         launch()
         return y
 
-    return Made(call, launch, versions=kernel.libraries())
+    return CallTarget(call, launch, versions=kernel.libraries())
 
 
-def _operator(matrix: CsrMatrix, choose: Choose, x: Any, bench: Bench) -> Made:
+def _operator(matrix: CsrMatrix, choose: Choose, x: Any, bench: Bench) -> CallTarget:
     A = operator(matrix, choose)
     y = bench.xp.empty(matrix.n_rows)
-    return Made(lambda: A @ x, functools.partial(A.matvec, x, y), A.kernel)
+    return CallTarget(lambda: A @ x, functools.partial(A.matvec, x, y), A.kernel)
 
 
-def _library(library: LibraryCall, matrix: CsrMatrix, x: Any, backend: str) -> Made:
+def _library(library: LibraryCall, matrix: CsrMatrix, x: Any, backend: str) -> CallTarget:
     call = library.bind(matrix, x)
-    # A host replays nothing. On a GPU these calls make descriptors and vectors, and CuPy's refuses to be captured.
-    return Made(call, call if backend == "cpu" else None, versions=library.versions())
+    # A CPU has no graphs. On a GPU these calls create descriptors and vectors, and the call of CuPy cannot be captured.
+    return CallTarget(call, call if backend == "cpu" else None, versions=library.versions())
 
 
 def _prepared(
-    matrix_id: str, name: str, make: Callable[[], Made], expected: Reference, bench: Bench
-) -> tuple[CallTimes, Made | None]:
-    """Made and checked once against SciPy; None where that fails."""
+    matrix_id: str, name: str, make: Callable[[], CallTarget], expected: Reference, bench: Bench
+) -> tuple[CallTimes, CallTarget | None]:
+    """Prepare a target and verify it against SciPy; return None instead of the target if that fails."""
     try:
         with bench.stopwatch.guard():
             made, seconds = bench.stopwatch.time_once(make)
@@ -119,24 +119,24 @@ def _prepared(
     except Exception as error:
         return CallTimes(matrix_id, name, note=reason(error)), None
     finally:
-        # nvmath-python leaves a stream of its own current.
+        # nvmath-python leaves its stream as the current one.
         bench.stopwatch.take_back()
     return CallTimes(matrix_id, name, made.kernel, seconds, versions=made.versions), made
 
 
 def reason(error: Exception) -> str:
-    """Why there is no time, in one line; what leaves the device unusable is raised again."""
+    """Return why there is no time, in one line; raise errors again that make the device unusable."""
     if isinstance(error, DeviceLostError):
         raise error
     if isinstance(error, SparsightError):
         return error.message
-    # Libraries raise what they like.
+    # Libraries raise arbitrary exceptions.
     return f"{type(error).__name__}: {error}".partition("\n")[0]
 
 
-def _on_device(ready: Mapping[str, Made], bench: Bench, rounds: int) -> dict[str, dict[str, Any]]:
-    """By name `cold_s` and `warm_s` of what can be captured, a note of what turns out that it cannot."""
-    timed, found = [], dict[str, dict[str, Any]]()
+def _on_device(ready: Mapping[str, CallTarget], bench: Bench, rounds: int) -> dict[str, dict[str, Any]]:
+    """Return by name `cold_s` and `warm_s` of the captured targets, or a note if the capture fails."""
+    timed, notes = [], dict[str, dict[str, Any]]()
     for name, made in ready.items():
         if made.captured is None:
             continue
@@ -145,15 +145,15 @@ def _on_device(ready: Mapping[str, Made], bench: Bench, rounds: int) -> dict[str
                 prepare = bench.turns(made.captured)
                 turns = {cache: prepare(cache) for cache in CACHES}
         except Exception as error:
-            found[name] = {"note": f"not captured: {reason(error)}"}
+            notes[name] = {"note": f"not captured: {reason(error)}"}
         else:
             timed.append(Timed(name, turns.__getitem__))
     done = run(bench.rounds(timed, CACHES, rounds))
-    return found | {t.name: {f"{cache}_s": done.timing(t.name, cache).median_s for cache in CACHES} for t in timed}
+    return notes | {t.name: {f"{cache}_s": done.timing(t.name, cache).median_s for cache in CACHES} for t in timed}
 
 
-def _on_host(ready: Mapping[str, Made], bench: Bench, rounds: int) -> dict[str, dict[str, Any]]:
-    """By name `host_s` and `whole_s`."""
+def _on_host(ready: Mapping[str, CallTarget], bench: Bench, rounds: int) -> dict[str, dict[str, Any]]:
+    """Return `host_s` and `whole_s` by name."""
     turns = {"host_s": handing_over, "whole_s": whole}
     keys = {(name, field): f"{name} {field}" for name in ready for field in turns}
     timed = [
@@ -165,14 +165,14 @@ def _on_host(ready: Mapping[str, Made], bench: Bench, rounds: int) -> dict[str, 
 
 
 def run(rounds: Rounds) -> Rounds:
-    """The rounds, once they are over."""
+    """Run all rounds and return them."""
     for _ in rounds:
         pass
     return rounds
 
 
 def handing_over(stopwatch: Stopwatch, call: Call, _: Cache) -> Callable[[], float]:
-    """A turn of calls in a row, for none of which the host waits: seconds of the host for one."""
+    """Return a turn of calls in a row without waiting, which returns host seconds per call."""
     call()
     once = stopwatch.time_once(call)[1]
     calls = max(1, min(CALLS_MAX, round(HANDED_S / max(once, 1e-7))))
@@ -191,7 +191,7 @@ def handing_over(stopwatch: Stopwatch, call: Call, _: Cache) -> Callable[[], flo
 
 
 def whole(stopwatch: Stopwatch, call: Call, _: Cache) -> Callable[[], float]:
-    """A turn of one call: seconds until its answer is there."""
+    """Return a turn of one call, which returns the seconds until its result is complete."""
 
     def turn() -> float:
         stopwatch.take_back()

@@ -1,4 +1,4 @@
-"""The command `calls` of the benchmark: measures what calls and solves take, prints the tables, writes the record."""
+"""The command `calls` of the benchmark: measures call overhead and solves, and writes the record."""
 
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import InputError
 from gpu_engine.gpu_bench import call_records, calls, calls_tables, solves
+from gpu_engine.gpu_bench.benchmark_matrices import Subject
 from gpu_engine.gpu_bench.call_records import CallsRecording
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
-from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.host.whole_files import write_whole
 from gpu_engine.matrix_io import read_matrix
 from gpu_engine.measure import Bench
@@ -24,19 +24,19 @@ Say = Callable[[str], None]
 def measure(
     subjects: Sequence[Subject], matrix_cache: MatrixCache, bench: Bench, arguments: Namespace, say: Say
 ) -> CallsRecording:
-    """The calls of the files that the arguments name, else of the subjects of enough nonzeros, and their solves.
+    """Measure the calls and solves of the given files, or else of the benchmark matrices with enough nonzeros.
 
-    What there is so far is written after each matrix, so that an interruption costs little.
+    The results are written after each matrix, so that an interruption loses little.
     """
     now = datetime.now(UTC).isoformat(timespec="seconds")
     recording = CallsRecording(now, bench.device, bench.environment, (), (), (), ())
     if not arguments.files and not subjects:
-        raise InputError("No matrix is left to measure: --only and --without exclude all of them.")
+        raise InputError("No matrix to measure: --only and --without exclude all of them.")
     for name, matrix in _matrices(subjects, matrix_cache, arguments):
         say(f"calls of {name}")
-        found = tuple(calls.measure(name, matrix, bench, arguments.rounds))
+        times = tuple(calls.measure(name, matrix, bench, arguments.rounds))
         recording = replace(
-            recording, matrices=(*recording.matrices, _info(name, matrix)), calls=(*recording.calls, *found)
+            recording, matrices=(*recording.matrices, _info(name, matrix)), calls=(*recording.calls, *times)
         )
         _write(recording, arguments)
     for subject in (subject for subject in subjects if subject.group in solves.SOLVERS and not arguments.files):

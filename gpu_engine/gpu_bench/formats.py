@@ -1,18 +1,18 @@
-"""The benchmark of study `formats`: every kernel on every subject, in its own order and in new ones."""
+"""Benchmark of the study `formats`: every kernel on every matrix, original and reordered."""
 
 from collections.abc import Iterator
 
 from gpu_engine.competitors import BEST, competitor_names
 from gpu_engine.formats import FORMATS, kernel_names
-from gpu_engine.gpu_bench.subjects import Subject
+from gpu_engine.gpu_bench.benchmark_matrices import Subject
 from gpu_engine.studies.formats import FormatsParams
 
 FAST = ("split/tile", "coo/segmented", "csri/warp", "sellp/t1", "sellp/t2")
-"""What is measured beside the compressed kernels where all values are 1, and in a new order."""
+"""Kernels measured with the compressed ones if all values are 1, and on reordered matrices."""
 
 
 def passes(subject: Subject, backend: str, rounds: int) -> Iterator[FormatsParams]:
-    """What is measured on a subject: in its own order, then in each new one. Energy is left to the study itself."""
+    """Yield the parameters for a matrix: original order, then each reordering, without energy."""
     few = tuple(name for name in (*_compressed(backend), *FAST) if name in kernel_names(backend))
     rivals = (*competitor_names(backend), BEST) if competitor_names(backend) else ()
     yield FormatsParams(

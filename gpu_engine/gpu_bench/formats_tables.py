@@ -1,4 +1,4 @@
-"""The tables of study `formats`: our kernels beside cuSPARSE and the floors, new orders, PELLR beside its rivals."""
+"""Tables of the study `formats`: Sparsight against cuSPARSE, reorderings, and PELLR against other formats."""
 
 from collections.abc import Callable, Iterator
 
@@ -10,8 +10,15 @@ from gpu_engine.findings.formats.groups import group_by_facet
 from gpu_engine.findings.formats.iterations import iterations_saved
 from gpu_engine.findings.formats.paper import SERIES, fastest_by_name
 from gpu_engine.formats import find_kernel
-from gpu_engine.gpu_bench.markdown import BenchmarkData, Section, Tables, compared, found, tabled
-from gpu_engine.gpu_bench.subjects import SMALL, Group, Subject
+from gpu_engine.gpu_bench.benchmark_matrices import SMALL, Group, Subject
+from gpu_engine.gpu_bench.markdown import (
+    BenchmarkData,
+    Section,
+    Tables,
+    comparison_sections,
+    finding_sections,
+    table_section,
+)
 from gpu_engine.records import CACHES, Cache, Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head
@@ -21,12 +28,12 @@ PELLR = (*MATRIX[:2], Head("mean row"), Head("σ"), Head("max − min"), Head("n
 
 
 def is_ours(kernel: str) -> bool:
-    """Whether the kernel is of FORMATS and runs in the given order."""
+    """Return whether a kernel is of FORMATS and runs without reordering."""
     return not kernel.startswith("cusparse/") and "+" not in kernel
 
 
 def is_plain(kernel: str) -> bool:
-    """Whether it also keeps 12 bytes a nonzero or more."""
+    """Return whether a kernel is also uncompressed, with 12 bytes per nonzero or more."""
     return is_ours(kernel) and not find_kernel(kernel)[0].compressed
 
 
@@ -44,17 +51,17 @@ CONTESTS: tuple[tuple[str, Callable[[Subject], bool], Callable[[str], bool]], ..
     ("eleven matrices, compressed layouts in the choice", _is_in("families"), is_ours),
     ("graphs with all values 1, compressed layouts in the choice", lambda s: s.is_natural, is_ours),
     ("matrices held out from the advisor, no compression", _is_in("held out"), is_plain),
-    ("unlike row lengths, no compression", _is_in("row lengths"), is_plain),
+    ("unequal row lengths, no compression", _is_in("row lengths"), is_plain),
     ("matrices of the collection, no compression", _is_collected, is_plain),
     ("matrices of the collection, compressed layouts in the choice", _is_collected, is_ours),
 )
-"""(title, which subjects, which kernels): a table and its geometric means."""
+"""(title, selection of matrices, selection of kernels) of each table."""
 
 
 def contests(data: BenchmarkData) -> Iterator[Section]:
-    """Per cache state and contest the fastest of our kernels that may take part, beside the library's fastest."""
+    """Yield per cache state and selection the fastest Sparsight kernel against the fastest library kernel."""
     cases = [case for cache in CACHES for case in _contests(data, cache)]
-    yield from compared("The fastest of ours over cuSPARSE", cases, MATRIX, "matrices")
+    yield from comparison_sections("Fastest Sparsight kernel: speedup over cuSPARSE", cases, MATRIX, "matrices")
 
 
 def _contests(data: BenchmarkData, cache: Cache) -> Iterator[Comparison]:
@@ -68,15 +75,15 @@ def _contests(data: BenchmarkData, cache: Cache) -> Iterator[Comparison]:
 
 
 def orders(data: BenchmarkData) -> Iterator[Section]:
-    """What findings say of the matrices that were measured in a new order, which kernels have in their names."""
+    """Yield the findings of the matrices that were also measured with a reordering."""
     reordered = {m.matrix_id for m in data.recording.measurements if "+" in m.kernel}
-    yield from found(findings(data.only(lambda m: m.matrix_id in reordered)))
+    yield from finding_sections(findings(data.only(lambda m: m.matrix_id in reordered)))
 
 
 def pellr(data: BenchmarkData) -> Iterator[Section]:
-    """PELLR against the formats of Figures 6 and 8 to 12 of the paper: over all matrices, then ascending by σ."""
+    """Yield the tables of PELLR against the formats of Figures 6 and 8 to 12: over all matrices, then by σ."""
     cases = [case for cache in CACHES for case in _pellr(data, cache)]
-    yield from compared("PELLR over other formats", cases, PELLR, "matrices")
+    yield from comparison_sections("PELLR: speedup over other formats", cases, PELLR, "matrices")
 
 
 def _pellr(data: BenchmarkData, cache: Cache) -> Iterator[Comparison]:
@@ -101,19 +108,21 @@ def _rows(data: BenchmarkData, matrix_id: str) -> tuple[str, ...]:
 
 
 def _facets(data: BenchmarkData, cache: Cache) -> dict[str, tuple[Measurement, ...]]:
-    """The kernels of each matrix in a cache state, the fastest first."""
+    """Return the kernels of each matrix in a cache state, the fastest first."""
     facets = group_by_facet(data.study.measurements).items()
     return {matrix_id: timed for (matrix_id, _, state), timed in facets if state == cache}
 
 
 def _fastest(timed: tuple[Measurement, ...], may: Callable[[str], bool]) -> Measurement | None:
-    """The first kernel with a time that may take part."""
+    """Return the first selected kernel with a time."""
     return next((m for m in timed if m.median_s and may(m.kernel)), None)
 
 
 TABLES: Tables = {
     "contests": contests,
     "orders": orders,
-    "conclusions": tabled("Beside the PELLR paper's conclusions (on a Quadro P600)", papers_conclusions),
+    "conclusions": table_section(
+        "Conclusions of the PELLR paper (on a Quadro P600) and whether they hold here", papers_conclusions
+    ),
     "pellr": pellr,
 }

@@ -1,18 +1,16 @@
-"""Subjects through a study, pass after pass: what the benchmarks of all studies share."""
+"""Measurement of benchmark matrices by a study, pass after pass; used by the benchmarks of all studies."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from gpu_engine.gpu_bench.benchmark_matrices import Subject
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
-from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench
 from gpu_engine.records import MatrixInfo, Measurement, Record, Trace
 from gpu_engine.studies.base import Study, check_device
 
 ENERGY_S = 0.1
-"""Seconds of repeats for the energy of a case: the counter of an H200 has a new value about every 20 to 100 ms, and
-thousands of cases cost no more than some minutes.
-"""
+"""Seconds of repeated SpMVs for the energy of a case: the counter of an H200 is updated about every 20 to 100 ms."""
 
 
 def measure_passes(
@@ -23,9 +21,9 @@ def measure_passes(
     bench: Bench,
     say: Callable[[str], None],
 ) -> Iterator[Measurement | Trace]:
-    """The measurements and traces of subjects, the matrices of one job, for each of the parameters in `passes`.
+    """Yield the measurements and traces of matrices of one job, for each of the parameters in `passes`.
 
-    Raises ParameterError where the device is none for the study.
+    Raise ParameterError if the study does not support the device.
     """
     check_device(study, bench.device)
     say(f"measuring {', '.join(subject.name for subject in subjects)}")
@@ -37,7 +35,7 @@ def measure_passes(
 
 
 def recorded(records: Iterable[Record], say: Callable[[str], None]) -> Iterator[Measurement | Trace]:
-    """The measurements and traces; failures are said at once."""
+    """Yield the measurements and traces; print failures at once."""
     for record in records:
         if isinstance(record, Measurement) and record.state == "failed":
             say(f"{record.case} failed: {record.note}")

@@ -1,27 +1,30 @@
-"""The benchmark of study `pagerank`: every kernel on every graph, then schedules that the paper did not try."""
+"""Benchmark of the study `pagerank`: every kernel on every graph, then further precision schedules."""
 
 from collections.abc import Iterator
 
 from gpu_engine.competitors.cugraph import peer_names
 from gpu_engine.findings.pagerank.conclusions import PAPERS
-from gpu_engine.gpu_bench.subjects import Subject
+from gpu_engine.gpu_bench.benchmark_matrices import Subject
 from gpu_engine.pagerank.kernels import kernels_on
 from gpu_engine.studies.pagerank import PagerankParams
 
 EVEN = ("delaunay", "rgg", "road", "stencil", "fem")
-"""Families in which no page has many more links than others. Elsewhere one thread a page waits for the links of a
-popular page: it runs in two precisions there, no more.
+"""Generators whose graphs have pages with similar numbers of links.
+
+On other graphs kernels with one thread per page are slow, so that they run only in two precisions.
 """
 
 ENERGY_S = 0.3
-"""Seconds of repeats for the energy of a run: it is the difference of two, with what goes before a run and without."""
+"""Seconds of repeated runs for the energy, which is the difference with and without the preparation of a run."""
 
 FEW = ("fp64", "cpms2")
 
 
 def passes(subject: Subject, backend: str, rounds: int) -> Iterator[PagerankParams]:
-    """Every kernel with the paper's schedule and with values that stay in segments, cuGraph; then other schedules, in
-    time alone. Of the paper's graphs what the paper measures.
+    """Yield the parameters for a graph: every kernel with the schedule of the paper, and other schedules.
+
+    The first also have values that stay in segments, and cuGraph; the others measure only time. Graphs of the paper get
+    the measurements of the paper.
     """
     fixed = {"rounds": rounds, "sampling": "fixed", "energy": "all", "energy_s": ENERGY_S}
     if subject.group == "paper graph":
@@ -38,6 +41,6 @@ def passes(subject: Subject, backend: str, rounds: int) -> Iterator[PagerankPara
 
 
 def _is_measured(kernel: str, subject: Subject) -> bool:
-    """Whether a run is short enough: one thread a page takes long where a page has many links."""
+    """Return whether a run is short enough; one thread per page takes long if a page has many links."""
     layout, _, precision = kernel.partition("+")
     return not layout.endswith("/thread") or subject.source.get("generator") in EVEN or precision in FEW

@@ -1,48 +1,55 @@
-"""The tables of study `pagerank`: the fastest runs beside cuGraph, what segments gain, every run of every graph."""
+"""Tables of the study `pagerank`: the fastest runs against cuGraph, the speedup of segments, and all runs."""
 
 from collections.abc import Iterator
 
-from gpu_engine.competitors.cugraph import NAME, TOLD, TOLERANCE, VERIFIED
+from gpu_engine.competitors.cugraph import NAME, TOLERANCE, TOLERANCE_EPSILON, TOLERANCE_VERIFIED
 from gpu_engine.findings.comparisons import Comparison
 from gpu_engine.findings.pagerank import findings
 from gpu_engine.findings.pagerank.adaptive import pays
 from gpu_engine.findings.pagerank.conclusions import table as papers_conclusions
 from gpu_engine.findings.pagerank.runs import RunGroup, run_groups
 from gpu_engine.findings.pagerank.savings import pull_means, pulls, savings
-from gpu_engine.gpu_bench.markdown import BenchmarkData, Section, Tables, compared, found, tabled
+from gpu_engine.gpu_bench.markdown import (
+    BenchmarkData,
+    Section,
+    Tables,
+    comparison_sections,
+    finding_sections,
+    table_section,
+)
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head
 
 GRAPH = (Head("graph", numeric=False), Head("pages"), Head("links"), Head("iterations"))
 
-RIVALS = {VERIFIED: f"{NAME} with verified ranks", TOLD: f"{NAME} told ε"}
-"""What cuGraph was told → the head of its column."""
+RIVALS = {TOLERANCE_VERIFIED: f"{NAME} with verified ranks", TOLERANCE_EPSILON: f"{NAME} with tolerance ε"}
+"""Column head of cuGraph, by its tolerance."""
 
 
 def fastest(data: BenchmarkData) -> Iterator[Section]:
-    """Ours in fp64 beside cuGraph in the same rounds, and what other kinds of runs gain over it."""
+    """Yield the fastest Sparsight runs in fp64 against cuGraph in the same rounds, and the speedup of other runs."""
     cases = [
         Comparison("Runs to convergence in fp64", _graph(data, group), full.measurement, _rivals(group))
         for group in run_groups(data.study)
-        # Of lower triangles only the paper's kernels ran, which are seldom the fastest.
+        # On lower triangles only the kernels of the paper ran, which are seldom the fastest.
         if group.triangle == "full" and (full := group.fastest_full)
     ]
-    first, *others = compared("The fastest run in fp64 over cuGraph", cases, GRAPH, "graphs")
+    first, *others = comparison_sections("Fastest run in fp64: speedup over cuGraph", cases, GRAPH, "graphs")
     yield Section(first.title, first.table, pays(data.study))
     yield from others
 
 
 def segments(data: BenchmarkData) -> Iterator[Section]:
-    """Figures 4 and 6: what segments gain over the same kernel in fp64."""
-    yield Section("Runs to convergence over the same kernel in fp64", savings(data.study))
-    yield Section("Products on the first segment over the same kernel in fp64", pull_means(data.study))
-    yield Section("Products over the same kernel in fp64, graph by graph", pulls(data.study))
+    """Yield the tables of Figures 4 and 6: speedup of segments over the same kernel in fp64."""
+    yield Section("Runs to convergence: speedup over the same kernel in fp64", savings(data.study))
+    yield Section("SpMV on the first segment: speedup over the same kernel in fp64", pull_means(data.study))
+    yield Section("SpMV: speedup over the same kernel in fp64, per graph", pulls(data.study))
 
 
 def runs(data: BenchmarkData) -> Iterator[Section]:
-    """What findings say of every graph, a row a run."""
-    yield from found(findings(data.study))
+    """Yield the findings of every graph, with one row per run."""
+    yield from finding_sections(findings(data.study))
 
 
 def _rivals(group: RunGroup) -> dict[str, Measurement | None]:
@@ -53,15 +60,15 @@ def _rivals(group: RunGroup) -> dict[str, Measurement | None]:
 
 
 def _graph(data: BenchmarkData, group: RunGroup) -> tuple[str, ...]:
-    """The cells under GRAPH."""
+    """Return the cells under GRAPH."""
     matrix, full = data.study.matrix(group.matrix_id), group.fastest_full
-    own = [run.measurement.details for run in group.timed]
-    links = next((details.links for details in own if details.links), matrix.nnz)
+    details = [run.measurement.details for run in group.timed]
+    links = next((run.links for run in details if run.links), matrix.nnz)
     counts = (matrix.n_rows, links, full.measurement.details.iterations if full else None)
     return matrix.name, *map(units.count, counts)
 
 
 TABLES: Tables = {
-    "conclusions": tabled("Beside the paper's conclusions (on a V100)", papers_conclusions),
+    "conclusions": table_section("Conclusions of the paper (on a V100) and whether they hold here", papers_conclusions),
     **{each.__name__: each for each in (fastest, segments, runs)},
 }

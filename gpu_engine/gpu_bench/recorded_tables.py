@@ -1,4 +1,4 @@
-"""The tables of the recordings that come with the product, in Markdown: what the command `tables` prints."""
+"""Tables of the reference results of the release in Markdown, printed by the command `tables`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from gpu_engine.recordings.files import ENDING, RECORDED, read
 
 @dataclass(frozen=True, slots=True)
 class RecordedTables:
-    """The tables of one recording.
+    """Tables of one recording.
 
-    name    DEVICE/STUDY: `h200/formats`
+    name    DEVICE/STUDY, such as `h200/formats`
     tables  their names, in the order of the report
     render  returns the report of the tables with these names
     """
@@ -41,14 +41,14 @@ def recorded_tables(folder: Path = RECORDED) -> list[RecordedTables]:
 
 
 def reports(names: Sequence[str], recordings: Sequence[RecordedTables]) -> Iterator[tuple[str, str]]:
-    """Return the name of each recording and the report of its tables, of those that are named; all without names.
+    """Yield the name of each recording and the report of its selected tables; all without names.
 
-    Raises InputError for a name that no table has, before the first report.
+    Raise InputError for an unknown name, before the first report.
     """
     known = {name for each in recordings for table in each.tables for name in each.names_of(table)}
     if unknown := [name for name in names if name not in known]:
         listed = "; ".join(f"{each.name} ({', '.join(each.tables)})" for each in recordings)
-        raise InputError(f"There are no tables {', '.join(map(quote, unknown))}. The tables are: {listed}.")
+        raise InputError(f"Unknown tables: {', '.join(map(quote, unknown))}. Available tables: {listed}.")
     return ((each.name, plain(each.render(chosen))) for each in recordings if (chosen := each.select(names)))
 
 

@@ -1,4 +1,4 @@
-"""What the compiler made of our CUDA kernels on a device: registers, spills, shared memory."""
+"""Resources of the compiled CUDA kernels on a device: registers, spills, and shared memory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from gpu_engine.formats import FORMATS
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """One compiled kernel.
+    """Resources of one compiled kernel.
 
-    registers     a thread
-    local_bytes   a thread: what did not fit into registers, or an array that is indexed at run time
-    shared_bytes  a block, fixed at compile time
+    registers     registers per thread
+    local_bytes   local memory per thread: register spills, or arrays that are indexed at run time
+    shared_bytes  static shared memory per block
     """
 
     file: str
@@ -24,20 +24,26 @@ class Resources:
 
 
 def resources() -> Iterator[Resources]:
-    """Every instantiation of every source of FORMATS, compiled for the current device."""
+    """Yield the resources of every instantiation of FORMATS, compiled for the current device."""
     for source in sources():
         for name in source.instantiations:
-            found = source.function(name).attributes
-            yield Resources(source.file, name, found["num_regs"], found["local_size_bytes"], found["shared_size_bytes"])
+            attributes = source.function(name).attributes
+            yield Resources(
+                source.file,
+                name,
+                attributes["num_regs"],
+                attributes["local_size_bytes"],
+                attributes["shared_size_bytes"],
+            )
 
 
 def sources() -> tuple[CudaSource, ...]:
-    """The CUDA files of FORMATS, each once."""
+    """Return the CUDA sources of FORMATS, each once."""
     return tuple(dict.fromkeys(source for f in FORMATS for k in f.kernels for source in k.sources))
 
 
 def resources_table() -> str:
-    """The same as a Markdown table."""
+    """Return the resources as a Markdown table."""
     lines = [
         "| file | kernel | registers | local bytes | shared bytes |",
         "| --- | --- | --- | --- | --- |",

@@ -1,11 +1,11 @@
-"""The benchmark of study `scaling`: the paper's strategies, our merges, products that stay on the devices."""
+"""Benchmark of the study `scaling`: the strategies of the paper, further merges, and resident workloads."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from gpu_engine.gpu_bench.benchmark_matrices import Subject
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.measuring import recorded
-from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench
 from gpu_engine.multigpu.device_group import device_count, open_devices
 from gpu_engine.multigpu.numa import on_several_nodes
@@ -19,7 +19,7 @@ from gpu_engine.studies.scaling.experiment import ScalingExperiment, ScalingPlan
 
 PASSES: tuple[dict[str, Any], ...] = (
     {"workload": ("cold",)},
-    # On every device we alone merge.
+    # The merge on every device is not in the paper.
     {"workload": ("cold",), "strategies": ("p*-opt",), "merge": ("device",)},
     {"workload": ("cold",), "strategies": ("p*-opt",), "kernel_library": ("cusparse",)},
     {
@@ -29,14 +29,14 @@ PASSES: tuple[dict[str, Any], ...] = (
         "kernel_library": ("sparsight", "cusparse"),
     },
 )
-"""What is measured of a matrix; of those of the paper what the paper measures, and our merge beside it."""
+"""Parameters for a matrix; matrices of the paper get only the measurements of the paper and one further merge."""
 
 PARTS: dict[str, Any] = {
     "workload": ("resident", "iterate"),
     "partitionings": ("pCSR",),
     "kernel_library": ("sparsight", "cusparse"),
 }
-"""And of matrices that fill a device, of which few stay there at once."""
+"""Parameters for matrices that fill a device, few of which fit at once."""
 
 NUMA: dict[str, Any] = {
     "workload": ("cold",),
@@ -44,22 +44,22 @@ NUMA: dict[str, Any] = {
     "placement": ("paper", "none", "one", "interleaved"),
     "affinity": ("paper", "off"),
 }
-"""And on hosts whose GPUs hang on several NUMA nodes."""
+"""Further parameters on hosts whose GPUs belong to several NUMA nodes."""
 
 RANKS: dict[str, Any] = {"workload": ("pagerank",), "partitionings": ("pCSR",), "exchange": ("all-gather",)}
-"""And of the skewed one, which is a graph; of graphs of few links alone."""
+"""Further parameters for the skewed matrix, which is a graph, and the only ones for graphs with few links."""
 
 RATIOS: tuple[dict[str, Any], ...] = (
     {"workload": ("cold",), "strategies": ("p*-opt",), "cold_balance": ("paper", "rows"), "partitionings": ("pCSR",)},
     {"workload": ("resident",), "partitionings": ("pCSR",)},
 )
-"""What is measured of rows of two lengths: equal rows and equal nonzeros, all else alike."""
+"""Parameters for matrices with two row lengths: equal rows against equal nonzeros."""
 
 
 def measure(
     subjects: Sequence[Subject], matrix_cache: MatrixCache, bench: Bench, rounds: int, say: Callable[[str], None]
 ) -> Iterator[Measurement | Trace]:
-    """The measurements of one matrix after the other."""
+    """Yield the measurements, matrix by matrix."""
     with open_devices(bench.device, device_count(bench.device)) as devices:
         several = on_several_nodes(devices)
     for subject in subjects:
@@ -71,15 +71,15 @@ def measure(
         yield from recorded(sampling.measure(bench, [experiment]), say)
 
 
-def chosen_settings(found: Iterable[ScalingParams], device: DeviceInfo) -> Sequence[Setting]:
-    """Those of all passes, each once; of one partitioning and work in turn, for their matrix is sorted once for all."""
+def chosen_settings(parameters: Iterable[ScalingParams], device: DeviceInfo) -> Sequence[Setting]:
+    """Return the settings of all passes, each once, grouped by partitioning and workload to sort the matrix once."""
     order = [partitioning.name for partitioning in PARTITIONINGS], list(WORKLOADS)
-    chosen = dict.fromkeys(setting for params in found for setting in settings(params, device))
+    chosen = dict.fromkeys(setting for params in parameters for setting in settings(params, device))
     return sorted(chosen, key=lambda s: (order[0].index(s.partitioning), order[1].index(s.workload)))
 
 
 def passes(subject: Subject, rounds: int, several_nodes: bool = False) -> Iterator[ScalingParams]:
-    """What is measured of a matrix, on all numbers of devices."""
+    """Yield the parameters for a matrix, on all numbers of devices."""
     chosen = {
         "shared ratio": RATIOS,
         "shared paper": PASSES[:2],

@@ -1,4 +1,4 @@
-"""The tables of study `scaling`: speed-ups with the phases of each case, and imbalance."""
+"""Tables of the study `scaling`: speedup and phases of each case, and imbalance."""
 
 from collections.abc import Iterator
 
@@ -11,15 +11,15 @@ from gpu_engine.gpu_bench.markdown import BenchmarkData, Section, Tables
 
 
 def speedups(data: BenchmarkData) -> Iterator[Section]:
-    """Of each work the time of every kernel on any number of devices, its speed-up and its phases."""
+    """Yield per workload the time, speedup and phases of every kernel on all numbers of devices."""
     virtual = (VIRTUAL_CAVEAT,) if any(group.virtual for group in work_groups(data.study)) else ()
     for work, table in cases.tables(data.study):
         paper = (f"{PAPER_GAINS} (Figures 21 to 23).",) if work == "cold" else ()
-        yield Section(f"Speed-up, {WORKS[work]}", table, (*paper, *virtual))
+        yield Section(f"Speedup, {WORKS[work]}", table, (*paper, *virtual))
 
 
 def imbalances(data: BenchmarkData) -> Iterator[Section]:
-    """Figure 6: what the largest part allows, and what is measured of equal lines beside equal nonzeros."""
+    """Yield the tables of Figure 6: limit by the largest partition, and equal rows against equal nonzeros."""
     for work, table in balance.tables(data.study):
         yield Section(f"Imbalance, {WORKS[work]} (Figure 6)", table)
 

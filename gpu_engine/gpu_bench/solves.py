@@ -1,4 +1,4 @@
-"""Whole solves: unmodified solvers of SciPy and CuPy, with their own matrix and with operators of it."""
+"""Complete solves: unmodified solvers of SciPy and CuPy, with the library's matrix and with operators."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -11,26 +11,26 @@ import scipy.sparse
 
 from gpu_engine.competitors.library_calls import cupyx_matrix
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.gpu_bench.benchmark_matrices import Subject
 from gpu_engine.gpu_bench.call_records import SolveTimes
 from gpu_engine.gpu_bench.calls import OURS, reason, run, whole
-from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench, Timed
 from gpu_engine.operators import Choose, operator
 from gpu_engine.recordings.files import generated
 
-OWN = "own matrix"
+LIBRARY_MATRIX = "own matrix"
 
 SOLVERS = {"definite": "cg", "unsymmetric": "gmres"}
-"""By the group of a system."""
+"""Solver by group of systems."""
 
 EXCESS = {"definite": 1e-3, "unsymmetric": 1e-2}
-"""By how much the diagonal exceeds the sum of its row: the less, the more products a solve takes."""
+"""Excess of the diagonal over the sum of its row; a smaller one means more SpMVs per solve."""
 
 RTOL = 1e-8
 STEPS_MAX = 2000
 
 ROUNDS = 5
-"""Solves by each: they are long, and their times near each other."""
+"""Number of solves per target; few suffice, because solves are long and vary little."""
 
 SYSTEMS: tuple[Subject, ...] = (
     Subject("plane-5 system", "definite", generated("stencil", {"points": 5, "nx": 640, "ny": 640})),
@@ -44,35 +44,35 @@ SYSTEMS: tuple[Subject, ...] = (
     Subject("rmat17 system", "unsymmetric", generated("rmat", {"scale": 17})),
     Subject("powerlaw system", "unsymmetric", generated("powerlaw", {"n": 200_000})),
 )
-"""The structures whose systems are solved."""
+"""Matrices from which the systems are made."""
 
 
 @dataclass(slots=True)
-class Counted:
-    """A matrix or operator that counts its products, as solvers take it."""
+class CountingOperator:
+    """A matrix or operator that counts its SpMVs, with the interface that solvers need."""
 
-    held: Any
+    matrix: Any
     products: int = 0
 
     @property
     def shape(self) -> tuple[int, int]:
         """(rows, columns)."""
-        rows, columns = self.held.shape
+        rows, columns = self.matrix.shape
         return rows, columns
 
     @property
     def dtype(self) -> Any:
-        """Of its values."""
-        return self.held.dtype
+        """dtype of the values."""
+        return self.matrix.dtype
 
     def matvec(self, x: Any) -> Any:
-        """The product."""
+        """Return A·x and count it."""
         self.products += 1
-        return self.held @ x
+        return self.matrix @ x
 
 
 def system(matrix: CsrMatrix, group: str) -> CsrMatrix:
-    """The system of a structure: off its diagonal nothing is positive, and the diagonal dominates each row.
+    """Return the system of a matrix: no positive off-diagonal values, and a dominant diagonal in each row.
 
     `definite`: symmetric, so positive definite; `unsymmetric`: each row scaled to a diagonal of 1.
     """
@@ -83,42 +83,44 @@ def system(matrix: CsrMatrix, group: str) -> CsrMatrix:
     graph.eliminate_zeros()
     sums = graph.sum(axis=1)
     diagonal = (1 + EXCESS[group]) * np.where(sums > 0, sums, 1.0)
-    found = scipy.sparse.diags_array(diagonal) - graph
-    return CsrMatrix.from_scipy(found if group == "definite" else scipy.sparse.diags_array(1 / diagonal) @ found)
+    dominant = scipy.sparse.diags_array(diagonal) - graph
+    return CsrMatrix.from_scipy(dominant if group == "definite" else scipy.sparse.diags_array(1 / diagonal) @ dominant)
 
 
 def measure(name: str, group: str, host: CsrMatrix, bench: Bench) -> Iterator[SolveTimes]:
-    """The solves of a system, in interleaved rounds, with the same right-hand side and tolerance."""
+    """Yield the solves of a system in interleaved rounds, with equal right-hand side and tolerance."""
     on_cpu = bench.stopwatch.backend == "cpu"
-    held = host.to_scipy() if on_cpu else cupyx_matrix(bench.stopwatch.upload(host))
+    library_matrix = host.to_scipy() if on_cpu else cupyx_matrix(bench.stopwatch.upload(host))
     solver = getattr(import_module("scipy.sparse.linalg" if on_cpu else "cupyx.scipy.sparse.linalg"), SOLVERS[group])
     right = np.random.default_rng(0).uniform(-1.0, 1.0, host.n_rows)
     solve = partial(solver, b=bench.xp.asarray(right), rtol=RTOL, atol=0.0, maxiter=STEPS_MAX)
-    makes: dict[str, Callable[[], Any]] = {OWN: lambda: held}
-    makes |= {f"{OURS}{choose}": partial(operator, held, choose) for choose in get_args(Choose)}
-    found, timed = [], []
+    makes: dict[str, Callable[[], Any]] = {LIBRARY_MATRIX: lambda: library_matrix}
+    makes |= {f"{OURS}{choose}": partial(operator, library_matrix, choose) for choose in get_args(Choose)}
+    solves, timed = [], []
     for way, make in makes.items():
         times = SolveTimes(name, SOLVERS[group], way)
         try:
             with bench.stopwatch.guard():
                 A, seconds = bench.stopwatch.time_once(make)
-                times = replace(times, kernel=getattr(A, "kernel", ""), made_s=None if way == OWN else seconds)
+                times = replace(
+                    times, kernel=getattr(A, "kernel", ""), made_s=None if way == LIBRARY_MATRIX else seconds
+                )
                 times = _solved(times, solve, A, host, right)
         except Exception as error:
             times = replace(times, note=reason(error))
-        found.append(times)
+        solves.append(times)
         if not times.note:
             timed.append(Timed(way, partial(whole, bench.stopwatch, partial(solve, A))))
     rounds = run(bench.rounds(timed, ("warm",), ROUNDS))
-    for times in found:
+    for times in solves:
         yield times if times.note else replace(times, solve_s=rounds.timing(times.name, "warm").median_s)
 
 
 def _solved(times: SolveTimes, solve: Callable[..., Any], A: Any, host: CsrMatrix, right: Any) -> SolveTimes:
-    """With what a solve says of itself; a solution that is none has a note."""
-    counted = Counted(A)
-    x, info = solve(counted)
+    """Return the times with SpMVs and residual of one solve, and with a note if it did not converge."""
+    counting = CountingOperator(A)
+    x, info = solve(counting)
     solution = x if isinstance(x, np.ndarray) else x.get()
     residual = float(np.linalg.norm(right - host.to_scipy() @ solution) / np.linalg.norm(right))
-    note = "" if info == 0 else f"no solution after {counted.products} products"
-    return replace(times, products=counted.products, residual=residual, note=note)
+    note = "" if info == 0 else f"no solution after {counting.products} SpMVs"
+    return replace(times, products=counting.products, residual=residual, note=note)

@@ -1,6 +1,6 @@
-"""Folders of compiled code: under SPARSIGHT_HOME, so that no process needs a home of its user that it may write.
+"""Caches of compiled code: folders in the data directory (SPARSIGHT_HOME), instead of the user's home.
 
-Whoever writes into them runs code in the next process that loads it: they are used only while they are private.
+They are used only if they are private, because a user who can write into them can run code in other processes.
 """
 
 import logging
@@ -16,27 +16,27 @@ from gpu_engine.host.private_files import OTHERS_MAY_WRITE, exposures, exposures
 log = logging.getLogger(__name__)
 
 HOME = Path("~/.sparsight")
-"""Where SPARSIGHT_HOME does not say otherwise."""
+"""Default data directory, if SPARSIGHT_HOME is not set."""
 
 CACHE_FOLDERS = {"NUMBA_CACHE_DIR": "numba", "CUPY_CACHE_DIR": "cupy"}
-"""The variable that a library reads when it is imported, and its folder in the home."""
+"""Variable that a library reads at import → its folder in the data directory."""
 
 KERNELS = "kernels"
-"""The folder of a home for kernels of GPUs."""
+"""Folder for GPU kernels in the data directory."""
 
 CACHES = (*CACHE_FOLDERS.values(), KERNELS)
-"""The folders of a home that may be emptied at any time: what they held is compiled again."""
+"""Folders of the data directory that may be emptied at any time; their content is compiled again."""
 
 INSTALLED_KERNELS = Path(sys.prefix, "share", "sparsight", "kernels")
-"""Kernels for GPUs that whoever installed Sparsight has compiled for all users of that installation."""
+"""Folder of GPU kernels that were compiled at installation, for all users."""
 
 emptied: list[Path] = []
-"""The caches that this process has emptied, because other users could write them."""
+"""Caches that this process has emptied because other users could write into them."""
 
 
 def place_caches() -> None:
-    """Sets these variables for this process and its children; one that is set already stays."""
-    # Without a home of any kind the libraries look for a place themselves.
+    """Set the cache variables for this process and its children; variables that are already set stay."""
+    # Without a data directory the libraries choose a folder themselves.
     folder = home()
     if folder is not None:
         for variable, name in CACHE_FOLDERS.items():
@@ -44,9 +44,9 @@ def place_caches() -> None:
 
 
 def open_caches() -> str:
-    """Make the caches private before a library reads them; return why that of Numba cannot be used, or nothing.
+    """Make the caches private before a library reads them; return why Numba's cache is unusable, or "".
 
-    Those of the home are emptied where other users could write them. A folder that a variable names is left as it is.
+    Caches in the data directory are emptied if other users could write into them. Folders named by variables stay.
     """
     numba, cupy = (Path(os.environ.get(variable, "")) for variable in CACHE_FOLDERS)
     folder = home()
@@ -56,21 +56,21 @@ def open_caches() -> str:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             _open_home_caches(folder)
     if refusal(cupy):
-        # CuPy then keeps what it compiles in memory.
+        # CuPy then keeps compiled code in memory.
         os.environ["CUPY_CACHE_IN_MEMORY"] = "1"
     return refusal(numba)
 
 
 def refusal(folder: Path) -> str:
-    """Return why code is not loaded from a cache, with the command that mends it; empty: it is private."""
+    """Return why code is not loaded from a cache, with the command that fixes it; "" if it is private."""
     exposure = next(exposures(folder, enclosed=True), None) if folder != Path() else None
     if exposure is None:
         return ""
-    return f"{exposure.sentence}, and code is loaded from {folder}. Run `{exposure.command}`, or remove it."
+    return f"{exposure.sentence}, but code is loaded from {folder}. Run `{exposure.command}`, or delete it."
 
 
 def empty(folder: Path) -> None:
-    """Delete a cache, and leave its folders for libraries that have found them before."""
+    """Empty a cache, but keep its folders, which libraries may already use."""
     emptied.append(folder)
     if folder.is_symlink():
         folder.unlink()
@@ -83,33 +83,33 @@ def empty(folder: Path) -> None:
 
 
 def home() -> Path | None:
-    """The folder that SPARSIGHT_HOME names; None where the user has no home."""
+    """Return the data directory (SPARSIGHT_HOME); None if the user has no home."""
     with suppress(RuntimeError):
         return Path(os.environ.get("SPARSIGHT_HOME", HOME)).expanduser().absolute()
     return None
 
 
 def kernel_folder() -> Path | None:
-    """Where the kernels for GPUs are kept that this user compiles; None where the user has no home."""
+    """Return the folder of GPU kernels that this user compiles; None if the user has no home."""
     folder = home()
     return folder / KERNELS if folder is not None else None
 
 
 def _open_home_caches(folder: Path) -> None:
-    """Make the caches of a home of this user; raises OSError where there is none.
+    """Make the caches of this user's data directory private; raises OSError if there is none.
 
-    A home that is another's, or that others can replace, stays as it is.
+    A data directory of another user, or one that others can replace, stays as it is.
     """
     status = folder.stat()
     if status.st_uid != os.geteuid() or status.st_mode & stat.S_ISVTX or any(exposures_above(folder)):
         return
     others_wrote = bool(status.st_mode & OTHERS_MAY_WRITE)
     if others_wrote:
-        log.warning("other users could write into the home folder %s; it is closed to them now", folder)
+        log.warning("removed write permission of other users from the data directory %s", folder)
         folder.chmod(stat.S_IMODE(status.st_mode) & ~OTHERS_MAY_WRITE)
     for cache in (folder / name for name in CACHES):
         if os.path.lexists(cache) and (others_wrote or any(exposures(cache, enclosed=True))):
-            log.warning("other users could write into the cache %s; it was emptied", cache)
+            log.warning("emptied the cache %s, because other users could write into it", cache)
             empty(cache)
         if not cache.is_symlink():
             cache.mkdir(mode=0o700, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Which devices are here: found through the operating system and NVML, without importing CuPy or touching a GPU."""
+"""Lists the devices of this host with the operating system and NVML, without importing CuPy or using a GPU."""
 
 import os
 import platform
@@ -13,29 +13,29 @@ import pynvml
 from gpu_engine.errors import UnknownDeviceError
 from gpu_engine.records import BACKENDS, Backend, DeviceInfo
 
-DEVICE_HELP = "cpu, cuda:0 …, cuda:all; auto: the first GPU, for scaling all of them, else the CPU"
+DEVICE_HELP = "cpu, cuda:0 …, cuda:all, or auto: the first GPU (scaling: all GPUs), or the CPU without a GPU"
 CACHE_FALLBACK_BYTES = 32 * 2**20
 DEVICE_FILES = Path("/dev")
 
 TOGETHER = "cuda:all"
-"""The device that is all GPUs of the host."""
+"""Id of the device that consists of all GPUs of the host."""
 
 
 def list_devices() -> tuple[DeviceInfo, ...]:
-    """The CPU, every GPU that this process may use (CUDA_VISIBLE_DEVICES is honoured), and several of them together."""
+    """Return the CPU, every GPU that CUDA_VISIBLE_DEVICES allows, and all GPUs together if there are several."""
     gpus = _gpus()
     return (_cpu(), *gpus, *_together(gpus))
 
 
 def gpu_uuids() -> frozenset[str]:
-    """The UUIDs of the GPUs that are here now."""
+    """Return the UUIDs of the available GPUs."""
     return frozenset(gpu.uuid for gpu in _gpus())
 
 
 def uuid_at(bus_id: str) -> str:
-    """The UUID of the GPU at that address of the PCI bus (`0000:65:00.0`).
+    """Return the UUID of the GPU at a PCI address such as `0000:65:00.0`.
 
-    The runtime's own property is cut at its first zero byte by CuPy, which one GPU in seventeen has.
+    CuPy truncates the UUID of the runtime at its first zero byte, which one GPU in seventeen has.
     """
     pynvml.nvmlInit()
     try:
@@ -45,10 +45,10 @@ def uuid_at(bus_id: str) -> str:
 
 
 def find_device(name: str, several: bool = False, backends: Collection[Backend] = BACKENDS) -> DeviceInfo:
-    """The device of that id; raises UnknownDeviceError naming the known ones.
+    """Return the device with an id; raises UnknownDeviceError that lists the available devices.
 
-    `auto` is the first GPU where the backends have GPUs, else the CPU; with `several` all GPUs together where there are
-    more than one.
+    `auto` is the first GPU if `backends` includes GPUs, else the CPU; with `several`, all GPUs together if there are
+    several.
     """
     known = list_devices()
     if name == "auto":
@@ -58,7 +58,7 @@ def find_device(name: str, several: bool = False, backends: Collection[Backend] 
         if device.id == name:
             return device
     ids = ", ".join(device.id for device in known)
-    raise UnknownDeviceError(f"There is no device {name!r} here; known devices: {ids} (or auto).")
+    raise UnknownDeviceError(f"Unknown device {name!r}. Available devices: {ids} (or auto).")
 
 
 def _cpu() -> DeviceInfo:
@@ -82,7 +82,7 @@ def _cpu_name() -> str:
 
 
 def _cpu_memory() -> int:
-    """Physical memory, or the control group's limit where that is lower."""
+    """Return the physical memory in bytes, or the limit of the control group if that is lower."""
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     with suppress(OSError, ValueError):
         return min(physical, int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
@@ -90,7 +90,7 @@ def _cpu_memory() -> int:
 
 
 def _cpu_cache() -> int:
-    """Size of the largest cache that the first core sees."""
+    """Return the size in bytes of the largest cache of the first core."""
     sizes = []
     for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
         with suppress(OSError, ValueError):
@@ -105,14 +105,14 @@ def _gpus() -> tuple[DeviceInfo, ...]:
         # No driver, no GPU: a fact about this host, not a failure.
         return ()
     try:
-        handles = _visible(_present([pynvml.nvmlDeviceGetHandleByIndex(index) for index in _answering()]))
+        handles = _visible(_present([pynvml.nvmlDeviceGetHandleByIndex(index) for index in _responding()]))
         return tuple(_gpu(number, handle) for number, handle in enumerate(handles))
     finally:
         pynvml.nvmlShutdown()
 
 
-def _answering() -> Iterator[int]:
-    """The indices of NVML whose GPU answers: one that fell off the bus is listed, and refuses whatever asks it."""
+def _responding() -> Iterator[int]:
+    """Yield the NVML indices of GPUs that respond; NVML also lists GPUs that have failed."""
     for index in range(pynvml.nvmlDeviceGetCount()):
         with suppress(pynvml.NVMLError):
             pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByIndex(index))
@@ -120,7 +120,7 @@ def _answering() -> Iterator[int]:
 
 
 def _together(gpus: Sequence[DeviceInfo]) -> Iterator[DeviceInfo]:
-    """All GPUs as one device, where there are several."""
+    """Yield all GPUs as one device if there are several."""
     if len(gpus) > 1:
         names = Counter(gpu.name for gpu in gpus)
         yield replace(
@@ -133,22 +133,22 @@ def _together(gpus: Sequence[DeviceInfo]) -> Iterator[DeviceInfo]:
 
 
 def _present(handles: list[object]) -> list[object]:
-    """The GPUs whose device files are here: in a container NVML may list those of the whole host.
+    """Return the GPUs with device files, because in a container NVML may list all GPUs of the host.
 
-    All of them where there are no such files, as under Windows.
+    Without such files, as on Windows, all GPUs count.
     """
     files = {path.name for path in DEVICE_FILES.glob("nvidia[0-9]*")}
     return [h for h in handles if not files or f"nvidia{pynvml.nvmlDeviceGetMinorNumber(h)}" in files]
 
 
 def _visible(handles: list[object]) -> list[object]:
-    """The GPUs that CUDA_VISIBLE_DEVICES leaves, in its order: indices (of the PCI order) or UUIDs."""
-    wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if wanted is None:
+    """Return the GPUs in CUDA_VISIBLE_DEVICES, in its order: indices (in PCI order) or UUIDs."""
+    selection = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if selection is None:
         return handles
     by_name = {str(index): handle for index, handle in enumerate(handles)}
     by_name |= {_text(pynvml.nvmlDeviceGetUUID(handle)): handle for handle in handles}
-    names = [name.strip() for name in wanted.split(",")]
+    names = [name.strip() for name in selection.split(",")]
     return [by_name[name] for name in names if name in by_name]
 
 
@@ -160,7 +160,7 @@ def _gpu(number: int, handle: object) -> DeviceInfo:
         backend="cuda",
         name=_text(pynvml.nvmlDeviceGetName(handle)),
         memory_bytes=int(pynvml.nvmlDeviceGetMemoryInfo(handle).total),
-        # NVML does not tell; the bench reads it from the runtime when it opens the device.
+        # NVML does not report it; the bench reads it from the runtime when it opens the device.
         cache_bytes=0,
         uuid=_text(pynvml.nvmlDeviceGetUUID(handle)),
         details={

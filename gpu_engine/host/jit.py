@@ -1,7 +1,7 @@
-"""Numba, or what stands in for it: its functions then have names and cannot run.
+"""Numba, or a stand-in whose functions can be defined but not called.
 
-It is missing where a client alone is installed. Where other users can write its cache it is not used: what it loads
-from there is code.
+Numba is missing if only the client is installed. It is not used if other users can write into its cache, because it
+loads code from there.
 """
 
 from collections.abc import Callable
@@ -10,19 +10,19 @@ from typing import Any
 from gpu_engine.errors import UnavailableError
 from gpu_engine.host.caches import open_caches
 
-MISSING = "Reading and measuring on this machine needs Numba: pip install 'sparsight[server]'."
+MISSING = "Reading and measuring on this machine requires Numba: pip install 'sparsight[server]'."
 
 __all__ = ["numba"]
 
 
 class _Missing:
-    """Makes of each function one that says why it cannot run."""
+    """Stand-in for Numba that replaces each function by one that raises UnavailableError with the reason."""
 
     def __init__(self, sentence: str) -> None:
         self._sentence = sentence
 
     def njit(self, **_: Any) -> Callable[[Any], Any]:
-        """A decorator, as Numba's."""
+        """Return a decorator, as Numba does."""
         return lambda _: self._refuse
 
     def __getattr__(self, _: str) -> Callable[..., Any]:
@@ -37,6 +37,6 @@ try:
 except ModuleNotFoundError:
     numba = _Missing(MISSING)  # type: ignore[assignment]
 else:
-    # Before a function asks for its folder.
+    # Before the first function accesses its cache folder.
     if refusal := open_caches():
         numba = _Missing(refusal)  # type: ignore[assignment]

@@ -1,27 +1,27 @@
-"""JSON that somebody else has written: what is no number of JSON, too large, or kept by no database is refused."""
+"""Strict JSON for untrusted input: rejects NaN, too large numbers, and text that databases cannot store."""
 
 import json
 import math
 from typing import Any, NoReturn
 
 INTEGER_MAX = 2**62
-"""Larger than all that is counted, and smaller than what databases keep."""
+"""Largest absolute value of an integer; databases can store it."""
 
 
 def loads(text: bytes) -> Any:
-    """The document of a text; raises ValueError with the reason where it has none."""
+    """Return the JSON document of a text; raises ValueError with the reason if it is invalid."""
     try:
         document = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_bounded)
-        # No database keeps half a character, which has no bytes, or the one without a number.
+        # Databases cannot store half of a surrogate pair, which has no UTF-8 encoding, or U+0000.
         if rb"\u0000" in json.dumps(document, ensure_ascii=False).encode():
-            raise ValueError("a text has the character U+0000")
+            raise ValueError("a string contains the character U+0000")
     except RecursionError as error:
         raise ValueError(str(error)) from None
     return document
 
 
 def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number of JSON")
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def _finite(text: str) -> float:

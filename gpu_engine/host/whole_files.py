@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whatever ends the process that writes them."""
+"""Atomic files: a file is complete or absent, even if the process that writes it is killed."""
 
 import errno
 import os
@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import IO, Any
 
 PREFIX = ".writing-"
-"""How the name of the folder begins, beside the file, in which it is written."""
+"""Prefix of the temporary folder, next to the file, in which the file is written."""
 
 
 @contextmanager
 def whole_file(path: Path, encoding: str | None = None, new: bool = False) -> Iterator[IO[Any]]:
-    """Open a file for writing that takes its place once the block has ended, and leaves what was there if it raises.
+    """Open a file for atomic writing: it replaces the former file at the end of the block, unless the block raises.
 
-    encoding  of a text with the line ends of Unix; None: bytes
-    new       raise FileExistsError where there is a file already
+    encoding  encoding of a text with Unix line ends; None: bytes
+    new       raise FileExistsError if the file already exists
 
     A device or a pipe is written in place. Raises OSError as `open` does.
     """
@@ -26,7 +26,7 @@ def whole_file(path: Path, encoding: str | None = None, new: bool = False) -> It
         with path.open(mode, encoding=encoding, newline=newline) as device:
             yield device
         return
-    # A link stays one.
+    # A link stays a link.
     target = path.resolve()
     with tempfile.TemporaryDirectory(prefix=PREFIX, dir=target.parent) as folder:
         part = Path(folder) / "part"
@@ -40,6 +40,6 @@ def whole_file(path: Path, encoding: str | None = None, new: bool = False) -> It
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file at once, whole or not at all."""
+    """Write a file atomically."""
     with whole_file(path, "utf-8" if isinstance(content, str) else None) as file:
         file.write(content)

@@ -1,1 +1,1 @@
-"""What can be said of a matrix, and done to it, before any format stores it: features, orders, other libraries."""
+"""Matrices before conversion to a format: features, reorderings, and adapters for other libraries."""

@@ -1,4 +1,4 @@
-"""What the pattern of a host matrix looks like: row statistics, row-length histogram and a density raster."""
+"""Features of a host matrix: row statistics, row-length histogram, and a density raster of the pattern."""
 
 import math
 from typing import Any
@@ -7,85 +7,85 @@ import numpy as np
 import scipy.sparse
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.matrices.warps import WARP, computations, iterations
+from gpu_engine.matrices.pellr_counts import WARP, warp_iterations, warp_operations
 
 DISTINCT_CAP = 65_536
-"""Counting of distinct values stops here."""
+"""Number at which the count of distinct values stops."""
 
 ENTRIES_PER_BLOCK = 2**22
 SPY_SIZE = 256
 
 RUN = 512
-"""Consecutive entries that a block of threads or a warp takes together in the formats that cut by entries."""
+"""Consecutive nonzeros per block or warp in formats that divide the work by nonzeros."""
 
 SAMPLED_RUNS, SAMPLED_SLICES = 2048, 4096
-"""Runs and slices whose columns are looked at: all of a small matrix, else so many, evenly spread."""
+"""Maximum numbers of runs and slices whose columns are inspected, evenly spread over the matrix."""
 
 NARROW_SPAN = 2**16
-"""Columns within fewer than so many can be 16-bit offsets."""
+"""Span of columns below which 16-bit offsets suffice."""
 
 SECTOR = 4
-"""Elements of x that a GPU fetches at once: 32 bytes."""
+"""Elements of x per sector, which a GPU fetches at once: 32 bytes."""
 
 WINDOW = 256
-"""Rows sorted by length within so many, as in SELL-C-σ."""
+"""Rows per sorting window, σ of SELL-C-σ."""
 
 TAIL_ROWS_MIN, TAIL_SPAN_MIN = 50, 10
-"""A power law is fitted to at least so many rows, the longest so many times as long as the shortest."""
+"""Minimum number of rows in the tail of a power law, and minimum ratio of its longest to its shortest row."""
 
 TAIL_STARTS = 64
-"""Starts of the power law that are tried, spread over the distinct row lengths."""
+"""Number of tail starts that are tried, spread over the distinct row lengths."""
 
 TAIL_DISTANCE_MAX = 0.1
-"""Kolmogorov–Smirnov distance from which lengths follow no power law, such as those of uniform columns."""
+"""Kolmogorov–Smirnov distance from which on lengths do not follow a power law."""
 
 DECAY_MAX = 700.0
-"""Of a density on [0, 1]: e^700 is still a number."""
+"""Maximum decay d of the density e^(−d·u) on [0, 1], so that e^d is finite."""
 
 Feature = float | int | bool
 
 
 def features(matrix: CsrMatrix) -> dict[str, Feature]:
-    """The features of a host matrix by name.
+    """Return the features of a host matrix by name.
 
     ave, sigma, max, min, max_min  mean, standard deviation, extremes of the row lengths and their difference
-    bandwidth                      max |row − column| over the entries
+    bandwidth                      max |row − column| over the nonzeros
     symmetric_pattern, symmetric   whether the pattern, and the values too, equal those of the transpose
     distinct_values                counted up to DISTINCT_CAP
-    n_iter_ellr, n_iter_pellr      iterations of all warps with one thread a row: rows as they are, and sorted by length
-    n_iter_sorted                  the same with the rows sorted within windows of WINDOW
-    n_p                            computations of those warps, whatever the order of the rows
+    n_iter_ellr, n_iter_pellr      iterations of all warps with one thread per row, rows unsorted and sorted by length
+    n_iter_sorted                  iterations with the rows sorted within windows of WINDOW
+    n_p                            operations of these warps, for any order of the rows
     float_values                   whether a float32 holds every value exactly
-    narrow_runs, narrow_slices     share of the entries in runs of RUN entries, and in slices of 32 rows, whose columns
+    narrow_runs, narrow_slices     share of the nonzeros in runs of RUN, or in slices of 32 rows, whose columns
                                    span less than NARROW_SPAN
-    sectors_run, sectors_slice     sectors of x that a run, and a slice, touches, over its entries: SECTOR⁻¹ or less
-                                   where columns lie together, 1 where each is alone
-    power_law_exponent             R of P(row length = k) ~ k^−R in the tail; NaN where there is none
-    power_law_exponent_cols        the same of the entries of each column, as in Table 2 of the MSREP paper
+    sectors_run, sectors_slice     sectors of x per nonzero that a run, or a slice, touches: SECTOR⁻¹ or less
+                                   if columns are adjacent, 1 if each lies in its own sector
+    power_law_exponent             R of P(row length = k) ~ k^−R in the tail; NaN if there is no power law
+    power_law_exponent_cols        R of the column lengths, as in Table 2 of the MSREP paper
     """
     lengths = np.diff(matrix.indptr)
     column_lengths = _column_lengths(matrix)
     symmetric_pattern, symmetric = _symmetry(matrix)
     shortest = int(lengths.min()) if lengths.size else 0
-    own = product_features(matrix)
+    spmv_features = product_features(matrix)
     return {
-        **own,
+        **spmv_features,
         "min": shortest,
-        "max_min": int(own["max"]) - shortest,
+        "max_min": int(spmv_features["max"]) - shortest,
         "empty_rows": int(np.count_nonzero(lengths == 0)),
         "empty_cols": int(np.count_nonzero(column_lengths == 0)),
         "bandwidth": _bandwidth(matrix),
         "symmetric_pattern": symmetric_pattern,
         "symmetric": symmetric,
         "explicit_zeros": int(np.count_nonzero(matrix.values == 0.0)),
-        "n_p": computations(lengths),
+        "n_p": warp_operations(lengths),
         "power_law_exponent": power_law_exponent(lengths),
         "power_law_exponent_cols": power_law_exponent(column_lengths),
     }
 
 
 def product_features(matrix: CsrMatrix) -> dict[str, Feature]:
-    """Of the features of a host matrix those that say how long a product takes."""
+    """Return the features of a host matrix that affect the time of an SpMV."""
     lengths = np.diff(matrix.indptr)
     return {
         "n_rows": matrix.n_rows,
@@ -96,15 +96,15 @@ def product_features(matrix: CsrMatrix) -> dict[str, Feature]:
         "max": int(lengths.max()) if lengths.size else 0,
         "distinct_values": _distinct_values(matrix.values),
         "float_values": _are_floats(matrix.values),
-        "n_iter_ellr": iterations(lengths),
-        "n_iter_pellr": iterations(np.sort(lengths)[::-1]),
-        "n_iter_sorted": iterations(_sorted_in_windows(lengths)),
+        "n_iter_ellr": warp_iterations(lengths),
+        "n_iter_pellr": warp_iterations(np.sort(lengths)[::-1]),
+        "n_iter_sorted": warp_iterations(_sorted_in_windows(lengths)),
         **_locality(matrix),
     }
 
 
 def row_length_histogram(matrix: CsrMatrix) -> list[tuple[int, int, int]]:
-    """(shortest, longest, rows) of the bins 0, 1, 2–3, 4–7 … up to the longest row; no gaps."""
+    """Return (shortest, longest, rows) of the bins 0, 1, 2–3, 4–7 … up to the longest row; no gaps."""
     lengths = np.diff(matrix.indptr)
     if lengths.size == 0:
         return []
@@ -114,7 +114,7 @@ def row_length_histogram(matrix: CsrMatrix) -> list[tuple[int, int, int]]:
 
 
 def spy(matrix: CsrMatrix, size: int = SPY_SIZE) -> Any:
-    """uint32 [min(size, n_rows), min(size, n_cols)]: entries per cell of an even raster over the matrix."""
+    """Return the nonzeros per cell of an even raster: uint32 [min(size, n_rows), min(size, n_cols)]."""
     height, width = min(size, matrix.n_rows), min(size, matrix.n_cols)
     counts = np.zeros((height, width), np.uint32)
     for band in range(height):
@@ -127,7 +127,7 @@ def spy(matrix: CsrMatrix, size: int = SPY_SIZE) -> Any:
 
 
 def power_law_exponent(lengths: Any) -> float:
-    """R by maximum likelihood on the tail whose start fits best; NaN with too few or too equal lengths, or no good fit.
+    """Return R by maximum likelihood on the tail that fits best; NaN for too few or too equal lengths, or a bad fit.
 
     The tail ends with the longest, for no matrix has longer ones than it has columns: R may be 1, and less.
     After Clauset, Shalizi, Newman: Power-law distributions in empirical data, SIAM Review 51 (2009), equation 3.9.
@@ -145,7 +145,7 @@ def power_law_exponent(lengths: Any) -> float:
 
 
 def _fit_tail(lengths: Any, weights: Any) -> tuple[float, float]:
-    """(Kolmogorov–Smirnov distance, R) of the power law from the first length on to the last."""
+    """Return (Kolmogorov–Smirnov distance, R) of the power law from the first length on to the last."""
     start, total = float(lengths[0]) - 0.5, float(weights.sum())
     span = math.log((float(lengths[-1]) + 0.5) / start)
     # Logarithms of the lengths have the density e^(−decay·u) on [0, 1], in units of the span.
@@ -156,18 +156,18 @@ def _fit_tail(lengths: Any, weights: Any) -> tuple[float, float]:
 
 
 def _decay_of_mean(mean: float) -> float:
-    """The d at which the density e^(−d·u) on [0, 1] has that mean, by bisection: ½ at d = 0, falling."""
+    """Return the d at which the density e^(−d·u) on [0, 1] has this mean, by bisection."""
     low, high = -DECAY_MAX, DECAY_MAX
     for _ in range(100):
         middle = (low + high) / 2
         # The difference of two large numbers near 0.
-        found = 0.5 - middle / 12 if abs(middle) < 1e-3 else 1 / middle - 1 / math.expm1(middle)
-        low, high = (middle, high) if found > mean else (low, middle)
+        mean_at_middle = 0.5 - middle / 12 if abs(middle) < 1e-3 else 1 / middle - 1 / math.expm1(middle)
+        low, high = (middle, high) if mean_at_middle > mean else (low, middle)
     return (low + high) / 2
 
 
 def _column_lengths(matrix: CsrMatrix) -> Any:
-    """int64 [n_cols], block by block: a count casts what it counts."""
+    """Return the column lengths, int64 [n_cols], counted by blocks, because bincount casts its input."""
     lengths = np.zeros(matrix.n_cols, np.int64)
     for first in range(0, matrix.nnz, ENTRIES_PER_BLOCK):
         lengths += np.bincount(matrix.indices[first : first + ENTRIES_PER_BLOCK], minlength=matrix.n_cols)
@@ -175,7 +175,7 @@ def _column_lengths(matrix: CsrMatrix) -> Any:
 
 
 def _symmetry(matrix: CsrMatrix) -> tuple[bool, bool]:
-    """(pattern, values) equal to the transpose's."""
+    """Return whether (the pattern, the values) equal those of the transpose."""
     if matrix.n_rows != matrix.n_cols:
         return False, False
     transposed = scipy.sparse.csc_array(matrix.to_scipy())
@@ -184,7 +184,7 @@ def _symmetry(matrix: CsrMatrix) -> tuple[bool, bool]:
 
 
 def _bandwidth(matrix: CsrMatrix) -> int:
-    """Columns ascend within a row, so its first and last entry lie farthest out."""
+    """Return the bandwidth, from the first and last nonzero of each row, because columns ascend."""
     rows = np.flatnonzero(np.diff(matrix.indptr))
     if rows.size == 0:
         return 0
@@ -193,14 +193,14 @@ def _bandwidth(matrix: CsrMatrix) -> int:
 
 
 def _sorted_in_windows(lengths: Any) -> Any:
-    """The lengths, longest first within each window of WINDOW rows."""
+    """Return the lengths, longest first within each window of WINDOW rows."""
     padded = np.zeros(-(-lengths.size // WINDOW) * WINDOW, lengths.dtype)
     padded[: lengths.size] = lengths
     return np.sort(padded.reshape(-1, WINDOW), axis=1)[:, ::-1].ravel()
 
 
 def _locality(matrix: CsrMatrix) -> dict[str, Feature]:
-    """How near together the columns of neighbouring entries, and of neighbouring rows, lie."""
+    """Return the features of locality: spans and sectors of the columns of runs and slices."""
     runs = np.append(np.arange(0, matrix.nnz, RUN), matrix.nnz)
     slices = matrix.indptr[np.append(np.arange(0, matrix.n_rows, WARP), matrix.n_rows)].astype(np.int64)
     narrow_runs, sectors_run = _reach(matrix.indices, runs, SAMPLED_RUNS)
@@ -214,7 +214,7 @@ def _locality(matrix: CsrMatrix) -> dict[str, Feature]:
 
 
 def _reach(indices: Any, borders: Any, sampled: int) -> tuple[float, float]:
-    """(share of entries in narrow parts, distinct sectors an entry) of at most so many of the parts between borders."""
+    """Return (share of nonzeros in narrow parts, distinct sectors per nonzero) of at most `sampled` parts."""
     parts = np.unique(np.linspace(0, borders.size - 2, min(sampled, borders.size - 1)).astype(np.int64))
     narrow = sectors = entries = 0
     for begin, end in zip(borders[parts], borders[parts + 1], strict=True):
@@ -228,7 +228,7 @@ def _reach(indices: Any, borders: Any, sampled: int) -> tuple[float, float]:
 
 
 def _are_floats(values: Any) -> bool:
-    """Block by block, so that it mostly ends after one."""
+    """Return whether float32 represents all values exactly, by blocks, so that it mostly ends after one."""
     for first in range(0, values.size, ENTRIES_PER_BLOCK):
         block = values[first : first + ENTRIES_PER_BLOCK]
         with np.errstate(over="ignore"):
@@ -238,9 +238,9 @@ def _are_floats(values: Any) -> bool:
 
 
 def _distinct_values(values: Any) -> int:
-    found = np.empty(0)
+    distinct = np.empty(0)
     for first in range(0, values.size, ENTRIES_PER_BLOCK):
-        found = np.union1d(found, values[first : first + ENTRIES_PER_BLOCK])
-        if found.size >= DISTINCT_CAP:
+        distinct = np.union1d(distinct, values[first : first + ENTRIES_PER_BLOCK])
+        if distinct.size >= DISTINCT_CAP:
             return DISTINCT_CAP
-    return int(found.size)
+    return int(distinct.size)

@@ -1,7 +1,7 @@
-"""ORDERS: symmetric reorderings P·A·Pᵀ that bring the elements of x that neighbouring rows read near each other.
+"""ORDERS: symmetric reorderings P·A·Pᵀ that improve the locality of x in neighboring rows.
 
-A solver that reorders its matrix keeps x and y in the new order and moves them at its beginning and end, so the time of
-a product, of finding the order and of moving the vectors are three figures.
+A solver with a reordered matrix keeps x and y in the new order and permutes them only at its begin and end. Therefore
+the times of an SpMV, of the reordering, and of permuting the vectors are reported separately.
 """
 
 import time
@@ -21,9 +21,9 @@ GIVEN = "none"
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A way to renumber the rows and columns of a square host matrix.
+    """A reordering of the rows and columns of a square host matrix.
 
-    find  the old number of each new row and column: integers [n]
+    find  function that returns the old index of each new row and column: integers [n]
     """
 
     name: str
@@ -35,8 +35,8 @@ class Order:
 class Reordered:
     """A matrix in a new order.
 
-    permutation  int32 [n], the old number of each new row; inverse  int32 [n], the new number of each old one
-    seconds      that finding the order and permuting the matrix took on the host
+    permutation  int32 [n], the old index of each new row; inverse: int32 [n], the new index of each old row
+    seconds      host seconds of finding the order and permuting the matrix
     """
 
     matrix: CsrMatrix
@@ -46,12 +46,12 @@ class Reordered:
 
 
 def _degree(matrix: CsrMatrix) -> Any:
-    """Most read columns first: the elements of x that most rows read share few cache lines."""
+    """Return the columns by descending length, so that frequently read elements of x share few cache lines."""
     return np.argsort(-np.bincount(matrix.indices, minlength=matrix.n_cols), kind="stable")
 
 
 def _rcm(matrix: CsrMatrix) -> Any:
-    """Reverse Cuthill–McKee on the pattern of A + Aᵀ: small bandwidth."""
+    """Return the reverse Cuthill–McKee order of the pattern of A + Aᵀ, which reduces the bandwidth."""
     if not matrix.n_rows:
         return np.empty(0, np.int32)
     pattern = scipy.sparse.csr_array((np.ones(matrix.nnz, np.int8), matrix.indices, matrix.indptr), shape=matrix.shape)
@@ -59,16 +59,16 @@ def _rcm(matrix: CsrMatrix) -> Any:
 
 
 ORDERS = (
-    Order("degree", "Most read columns first.", _degree),
-    Order("rcm", "Reverse Cuthill–McKee: neighbours get near numbers.", _rcm),
+    Order("degree", "Longest columns first.", _degree),
+    Order("rcm", "Reverse Cuthill–McKee: neighbors get close indices.", _rcm),
 )
 ORDER_NAMES = (GIVEN, *(order.name for order in ORDERS))
 
 
 def reorder(name: str, matrix: CsrMatrix) -> Reordered:
-    """P·A·Pᵀ of a host matrix in one of ORDERS; raises ParameterError if it is not square."""
+    """Return P·A·Pᵀ of a host matrix in one of ORDERS; raises ParameterError if it is not square."""
     if matrix.n_rows != matrix.n_cols:
-        raise ParameterError("only a square matrix can be reordered, its rows and columns alike")
+        raise ParameterError("only square matrices can be reordered, because rows and columns get the same order")
     order = next(order for order in ORDERS if order.name == name)
     begin = time.perf_counter()
     permutation = np.asarray(order.find(matrix), dtype=np.int32)
@@ -78,12 +78,12 @@ def reorder(name: str, matrix: CsrMatrix) -> Reordered:
 
 
 def ordered(kernel: str, order: str) -> str:
-    """What records call the kernel in that order: `csr/vector+rcm`."""
+    """Return the name of a kernel with a reordering, such as `csr/vector+rcm`."""
     return kernel if order == GIVEN else f"{kernel}+{order}"
 
 
 def moving(reordered: Reordered, x: Any, y: Any, xp: Any) -> Callable[[], None]:
-    """A call that brings x into the order and y back, with `xp` on the device of the vectors."""
+    """Return a call that permutes x to the new order and y back, with the module `xp` of the vectors."""
     there, back = xp.asarray(reordered.permutation), xp.asarray(reordered.inverse)
     new_x, old_y = xp.empty_like(x), xp.empty_like(y)
 

@@ -1,4 +1,4 @@
-"""Files → CsrMatrix. READERS is the one list of file formats; a file's content decides which of them reads it."""
+"""Readers of matrix files. READERS lists all file formats; the content of a file determines its reader."""
 
 from pathlib import Path
 
@@ -53,37 +53,37 @@ EXPLAINED_BYTES = 4096
 
 
 def read_matrix(path: Path, limits: ReadLimits | None = None, options: ReadOptions | None = None) -> ReadResult:
-    """The matrix of a file, plain or compressed.
+    """Return the matrix of a file, plain or compressed.
 
-    Raises MatrixFileError, with the 1-based line where one is at fault, TooLargeError over a limit, and ParameterError
-    for options that the format of the file does not have.
+    Raises MatrixFileError, with the 1-based line if a line is invalid, TooLargeError over a limit, and ParameterError
+    for options that do not apply to the file.
     """
     limits, options = limits or ReadLimits(), options or ReadOptions()
     return find_reader(path, limits, options).read(path, limits)
 
 
 def find_reader(path: Path, limits: ReadLimits, options: ReadOptions) -> Reader:
-    """The reader of the file's format, with these options; raises as `read_matrix`."""
+    """Return the reader for the format of a file, with options; raises the errors of `read_matrix`."""
     head = read_head(path, limits)
     reader = reader_of(head)
-    _check_asked(reader, reader.leaves_open(head), options)
-    return reader.told(options)
+    _check_options(reader, reader.leaves_open(head), options)
+    return reader.with_options(options)
 
 
 def reader_of(head: bytes) -> Reader:
-    """The reader of files that begin so; raises MatrixFileError where there is none."""
+    """Return the reader for a file with this head; raises MatrixFileError if there is none."""
     # A PDF has lines that look like edges.
     if words := explain_magic(head):
         raise MatrixFileError(words, 1)
     for reader in READERS:
-        if reader.recognises(head):
+        if reader.recognizes(head):
             return reader
     begin = head[:EXPLAINED_BYTES]
     raise MatrixFileError((b"\0" not in begin and explain_text(head)) or explain_head(begin), 1)
 
 
-def _check_asked(reader: Reader, left_open: tuple[str, ...], options: ReadOptions) -> None:
-    """Raises ParameterError for options of which the file leaves nothing open."""
+def _check_options(reader: Reader, left_open: tuple[str, ...], options: ReadOptions) -> None:
+    """Raise ParameterError for options that do not apply to the file."""
     if superfluous := [name for name in chosen(options) if name not in left_open]:
-        what = "not an edge list" if superfluous[0] in LIST else "and no Matrix Market file without a field"
-        raise ParameterError(f"The file is {reader.name}, {what}; leave {', '.join(superfluous)} out.")
+        what = "not an edge list" if superfluous[0] in LIST else "not a Matrix Market file without a field"
+        raise ParameterError(f"The file is {reader.name}, {what}. Remove the options: {', '.join(superfluous)}.")

@@ -1,4 +1,4 @@
-"""Archives of the SuiteSparse Matrix Collection (.tar.gz): read as they stream past, never extracted."""
+"""Reader of archives of the SuiteSparse Matrix Collection (.tar.gz), as a stream, without extraction."""
 
 import re
 from contextlib import closing
@@ -16,40 +16,40 @@ MATRIX_MEMBER = re.compile(r"(?:\./)?([^/]+)/\1\.mtx")
 
 
 class SuiteSparseArchive(Complete):
-    """The reader of tar archives with one matrix, `Name/Name.mtx`; they may be compressed."""
+    """Reader of tar archives with one matrix, `Name/Name.mtx`; they may be compressed."""
 
     name = "SuiteSparse archive"
 
-    def recognises(self, head: bytes) -> bool:
-        """Whether the decompressed content begins with a tar header: POSIX and GNU say so, a checksum proves others."""
+    def recognizes(self, head: bytes) -> bool:
+        """Return whether the decompressed content begins with a tar header."""
         return is_tar(head)
 
     def read(self, path: Path, limits: ReadLimits) -> ReadResult:
-        """The matrix of the archive; raises MatrixFileError or TooLargeError."""
-        found: list[tuple[str, ReadResult]] = []
+        """Return the matrix of the archive; raises MatrixFileError or TooLargeError."""
+        matrices: list[tuple[str, ReadResult]] = []
         others = 0
         with closing(content_blocks(path, limits)) as blocks:
             for member, content in tar_members(blocks, MEMBERS_MAX):
                 if not (member.is_file and MATRIX_MEMBER.fullmatch(member.name)):
                     others += member.is_file
-                elif found:
-                    names = f"{quote(found[0][0])} and {quote(member.name)}"
-                    raise MatrixFileError(f"The archive holds two matrices, {names}; send one of them.")
+                elif matrices:
+                    names = f"{quote(matrices[0][0])} and {quote(member.name)}"
+                    raise MatrixFileError(f"The archive holds two matrices, {names}. Send only one of them.")
                 else:
                     lines = Lines(content, limits, COMMENTS)
-                    found.append((member.name, _read(lines, member.size, limits)))
-        if not found:
+                    matrices.append((member.name, _read(lines, member.size, limits)))
+        if not matrices:
             raise MatrixFileError(
                 "The archive has no member Name/Name.mtx, as Matrix Market archives of the SuiteSparse collection do."
             )
-        name, result = found[0]
+        name, result = matrices[0]
         left_out = f"; {others} other files were left out" if others else ""
         notes = (f"Read from {quote(name)} of the archive{left_out}.", *result.notes)
         return ReadResult(result.matrix, notes, result.duplicates)
 
 
 def _read(lines: Lines, text_bytes: int, limits: ReadLimits) -> ReadResult:
-    """The matrix of a member."""
+    """Return the matrix of an archive member."""
     try:
         return read_market(lines, text_bytes, limits)
     except MatrixFileError as error:

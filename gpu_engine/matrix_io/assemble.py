@@ -1,4 +1,4 @@
-"""Coordinate entries in chunks → one canonical CsrMatrix, in file order, with bounded memory."""
+"""Assembles chunks of coordinates to one canonical CsrMatrix, in file order, with bounded memory."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,12 +10,12 @@ from gpu_engine.errors import MatrixFileError
 from gpu_engine.host.jit import numba
 
 SHORT_RUN = 32
-"""Runs up to this length are sorted by insertion, longer ones by merging."""
+"""Maximum length of a run for insertion sort; longer runs are merged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some entries: rows, cols int32 [n] 0-based; values float64 [n], or float64 [1] where all are the same."""
+    """A chunk of entries: rows, cols int32 [n], 0-based; values float64 [n], or [1] if all are equal."""
 
     rows: Any
     cols: Any
@@ -23,10 +23,10 @@ class Chunk:
 
 
 def assemble(n_rows: int, n_cols: int, chunks: list[Chunk], mirror: float) -> tuple[CsrMatrix, int]:
-    """The matrix and the number of entries that were added to an earlier one; `chunks` is emptied on the way.
+    """Return the matrix and the number of duplicates, which are added to an earlier entry; empties `chunks`.
 
-    mirror  factor of the entry at (column, row) that each entry off the diagonal brings along; 0.0: none
-    Raises MatrixFileError where a sum of duplicates overflows.
+    mirror  factor of the mirrored entry at (column, row) of each off-diagonal entry; 0.0: no mirrored entries
+    Raises MatrixFileError if a sum of duplicates overflows.
     """
     pointers = np.zeros(n_rows + 1, np.int64)
     for chunk in chunks:
@@ -40,7 +40,7 @@ def assemble(n_rows: int, n_cols: int, chunks: list[Chunk], mirror: float) -> tu
     chunks.clear()
     duplicates, overflow = _sort_and_sum(pointers, indices, values, mirror != 0.0)
     if overflow >= 0:
-        raise MatrixFileError(f"The duplicate entries of row {overflow + 1} add up to more than fp64 holds.")
+        raise MatrixFileError(f"The sum of the duplicate entries in row {overflow + 1} overflows fp64.")
     nnz = int(pointers[-1])
     if nnz < indices.size:
         indices, values = indices[:nnz].copy(), values[:nnz].copy()
@@ -50,7 +50,7 @@ def assemble(n_rows: int, n_cols: int, chunks: list[Chunk], mirror: float) -> tu
 
 @numba.njit(cache=True, nogil=True)
 def _count(rows: Any, cols: Any, mirrored: bool, pointers: Any) -> None:
-    """Adds the entries of each row r to pointers[r + 1]."""
+    """Add the entries of each row r to pointers[r + 1]."""
     for k in range(rows.size):
         pointers[rows[k] + 1] += 1
         if mirrored and rows[k] != cols[k]:
@@ -59,7 +59,7 @@ def _count(rows: Any, cols: Any, mirrored: bool, pointers: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _scatter(rows: Any, cols: Any, given: Any, mirror: float, cursor: Any, indices: Any, values: Any) -> None:
-    """Puts every entry at its row's cursor; entries of a row keep the order of the file."""
+    """Write each entry at the cursor of its row; entries of a row keep the order of the file."""
     for k in range(rows.size):
         row, col, value = rows[k], cols[k], given[k if given.size > 1 else 0]
         indices[cursor[row]], values[cursor[row]] = col, value
@@ -71,9 +71,9 @@ def _scatter(rows: Any, cols: Any, given: Any, mirror: float, cursor: Any, indic
 
 @numba.njit(cache=True, nogil=True)
 def _sort_and_sum(pointers: Any, indices: Any, values: Any, mirrored: bool) -> tuple[int, int]:
-    """Sorts rows by column and sums duplicates in the order of the file, in place; pointers follow.
+    """Sort rows by column and sum duplicates in file order, in place; update the pointers.
 
-    Returns the duplicates of the file (of a mirrored pair one) and the first row that overflowed, or -1.
+    Returns the number of duplicates (a mirrored pair counts once) and the first row that overflowed, or -1.
     """
     out, duplicates, overflow, begin = 0, 0, -1, 0
     for row in range(pointers.size - 1):
@@ -96,7 +96,7 @@ def _sort_and_sum(pointers: Any, indices: Any, values: Any, mirrored: bool) -> t
 
 @numba.njit(cache=True, nogil=True)
 def _sort_row(indices: Any, values: Any) -> None:
-    """Sorts a row by column, stably; most files have sorted rows already."""
+    """Sort a row by column, stably; most files have sorted rows already."""
     unsorted = False
     for k in range(1, indices.size):
         unsorted |= indices[k - 1] > indices[k]
@@ -122,7 +122,7 @@ def _insertion_sort(indices: Any, values: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _merge_runs(indices: Any, values: Any, width: int, merged_indices: Any, merged_values: Any) -> None:
-    """Merges each pair of sorted runs of this width; of equal columns the left one comes first."""
+    """Merge each pair of sorted runs of this width, stably."""
     for begin in range(0, indices.size, 2 * width):
         middle, end = min(begin + width, indices.size), min(begin + 2 * width, indices.size)
         left, right = begin, middle

@@ -1,4 +1,4 @@
-"""What every reader of matrix files shares: its limits, its result and its contract."""
+"""Reader: the interface of readers of matrix files, their limits, and their result."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +14,13 @@ MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """How much a file may cost before it is refused with a TooLargeError.
+    """Limits of a file, above which a reader raises TooLargeError.
 
     decompressed_bytes  size after decompression
     nnz_max             nonzeros of the matrix, symmetric halves expanded
-    ratio               decompressed bytes per compressed byte, once `ratio_after_bytes` have come out
-    line_bytes          length of one line that is no comment
-    comment_bytes       all comments before the entries together
+    ratio               decompressed bytes per compressed byte, checked after `ratio_after_bytes`
+    line_bytes          length of a line, except comments
+    comment_bytes       total length of the comments before the entries
     dimension_free      rows or columns that any file may declare
     dimension_per_entry beyond that, rows or columns per declared entry: a short file must not cost gigabytes
     """
@@ -37,9 +37,9 @@ class ReadLimits:
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """A matrix that was read.
+    """A matrix from a file.
 
-    notes       sentences for people: what was summed, mirrored or left out
+    notes       sentences for the user: what was summed, mirrored, or omitted
     duplicates  entries of the file that were added to an earlier one of the same row and column
     """
 
@@ -49,55 +49,55 @@ class ReadResult:
 
 
 class Reader(Protocol):
-    """A file format: decided by content, never by the file's name."""
+    """A reader of a file format, which is recognized by content, never by the file name."""
 
     name: str
 
-    def recognises(self, head: bytes) -> bool:
-        """Whether a file whose decompressed content begins so is of this format."""
+    def recognizes(self, head: bytes) -> bool:
+        """Return whether a file has this format, by the begin of its decompressed content."""
         ...
 
     def leaves_open(self, head: bytes) -> tuple[str, ...]:
-        """Which fields of ReadOptions a file of this format that begins so leaves to its sender."""
+        """Return the fields of ReadOptions that apply to a file with this head."""
         ...
 
-    def told(self, options: ReadOptions) -> "Reader":
-        """The reader that reads what is left open so."""
+    def with_options(self, options: ReadOptions) -> "Reader":
+        """Return the reader with these options."""
         ...
 
     def refusal(self, head: bytes) -> MatrixFileError | None:
-        """The error of a file that begins so while what it leaves open is not said; its hint asks for that."""
+        """Return the error of a file whose required options are missing, with a hint; None if it is complete."""
         ...
 
     def read(self, path: Path, limits: ReadLimits) -> ReadResult:
-        """The matrix of the file; raises TooLargeError, and MatrixFileError, whose hint asks for what is left open."""
+        """Return the matrix of the file; raises TooLargeError or MatrixFileError, with a hint for missing options."""
         ...
 
 
 class Complete:
-    """What readers share whose files say everything themselves."""
+    """Base class of readers whose files need no options."""
 
     def leaves_open(self, head: bytes) -> tuple[str, ...]:  # noqa: ARG002
-        """Nothing."""
+        """Return (): no option applies."""
         return ()
 
-    def told(self, options: ReadOptions) -> Self:  # noqa: ARG002
-        """The same reader."""
+    def with_options(self, options: ReadOptions) -> Self:  # noqa: ARG002
+        """Return this reader, because no option applies."""
         return self
 
     def refusal(self, head: bytes) -> MatrixFileError | None:  # noqa: ARG002
-        """None: nothing has to be said."""
+        """Return None: no option is required."""
         return None
 
 
 def check_shape(n_rows: int, n_cols: int, entries: int, limits: ReadLimits, the: str = "The") -> None:
-    """Raises TooLargeError for more rows or columns than so many entries may have; `the` begins the sentence."""
+    """Raise TooLargeError for too many rows or columns for `entries` entries; `the` begins the sentence."""
     longest = max(n_rows, n_cols)
     shape = f"{the} matrix is {quote(n_rows)} × {quote(n_cols)}"
     if longest > INDEX_LIMIT:
         raise TooLargeError(f"{shape}; at most {INDEX_LIMIT} rows and columns fit 32-bit indices.")
     if longest > max(limits.dimension_free, limits.dimension_per_entry * entries):
         raise TooLargeError(
-            f"{shape} with {entries} entries; beyond {limits.dimension_free} rows or columns a matrix needs an "
-            f"entry for every {limits.dimension_per_entry} of them."
+            f"{shape} with {entries} entries; above {limits.dimension_free} rows or columns, a matrix needs one "
+            f"entry per {limits.dimension_per_entry} of them."
         )

@@ -1,4 +1,4 @@
-"""Row or column pointers, indices and values of untrusted files → one canonical CsrMatrix."""
+"""Converts pointers, indices, and values of untrusted files to one canonical CsrMatrix."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +16,11 @@ ONE = np.ones(1)
 
 @dataclass(frozen=True, slots=True)
 class Compressed:
-    """A matrix as a file gave it: nothing of it has been checked.
+    """A matrix from a file, before any check.
 
-    pointers  integers [n_major + 1]: where each row (or column, where `by_column`) begins
-    indices   integers [nnz], 0-based; values  numbers [nnz], or None where all are 1
-    mirror    factor of the entry across the diagonal that each entry stands for too; 0.0: none
+    pointers  integers [n_major + 1]: begin of each row (or column, if `by_column`)
+    indices   integers [nnz], 0-based; values: numbers [nnz], or None if all are 1
+    mirror    factor of the mirrored entry of each off-diagonal entry; 0.0: no mirrored entries
     """
 
     n_rows: int
@@ -33,7 +33,7 @@ class Compressed:
 
 
 def build(parts: Compressed, limits: ReadLimits, *notes: str) -> ReadResult:
-    """The matrix of the arrays; raises MatrixFileError or TooLargeError."""
+    """Return the matrix of the arrays; raises MatrixFileError or TooLargeError."""
     nnz = int(parts.indices.size)
     check_shape(parts.n_rows, parts.n_cols, nnz, limits)
     n_major, n_minor = (parts.n_cols, parts.n_rows) if parts.by_column else (parts.n_rows, parts.n_cols)
@@ -49,7 +49,7 @@ def build(parts: Compressed, limits: ReadLimits, *notes: str) -> ReadResult:
 def build_entries(
     n_rows: int, n_cols: int, entries: Chunk, limits: ReadLimits, *notes: str, mirror: float = 0.0
 ) -> ReadResult:
-    """The matrix of checked rows and columns with values that are not; raises MatrixFileError or TooLargeError."""
+    """Return the matrix of checked rows and columns and unchecked values; raises MatrixFileError or TooLargeError."""
     rows, cols = entries.rows, entries.cols
     check_shape(n_rows, n_cols, rows.size, limits)
     values = ONE if entries.values is None else _checked_values(entries.values, rows.size)
@@ -61,14 +61,14 @@ def build_entries(
         )
     matrix, duplicates = assemble(n_rows, n_cols, [Chunk(rows, cols, values)], mirror)
     if mirror:
-        notes = (*notes, "The file holds one triangle; the other was mirrored from it.")
+        notes = (*notes, "The file has one triangle; the other was mirrored from it.")
     if duplicates:
         notes = (*notes, f"{duplicates} entries repeat a row and column; they were added up.")
     return ReadResult(matrix, notes, duplicates)
 
 
 def checked_indices(indices: Any, limit: int, name: str) -> Any:
-    """A copy of whole numbers as int32; raises MatrixFileError for one outside 0 … limit − 1."""
+    """Return a copy of integers as int32; raises MatrixFileError for an index outside 0 … limit − 1."""
     if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= limit):
         worst = int(indices.min()) if int(indices.min()) < 0 else int(indices.max())
         raise MatrixFileError(f"The {name} index {worst} lies outside the {limit} {name}s, counted from 0.")
@@ -76,7 +76,7 @@ def checked_indices(indices: Any, limit: int, name: str) -> Any:
 
 
 def check_pointers(pointers: Any, n_major: int, nnz: int) -> None:
-    """Raises MatrixFileError unless the pointers ascend from 0 to the number of entries."""
+    """Raise MatrixFileError unless the pointers ascend from 0 to the number of entries."""
     if pointers.shape != (n_major + 1,):
         raise MatrixFileError(f"There are {pointers.size} pointers; {n_major} rows or columns need {n_major + 1}.")
     if int(pointers[0]) != 0 or int(pointers[-1]) != nnz:
@@ -88,7 +88,7 @@ def check_pointers(pointers: Any, n_major: int, nnz: int) -> None:
 
 
 def _checked_values(given: Any, nnz: int) -> Any:
-    """A copy of the values as float64; raises MatrixFileError for what fp64 does not hold."""
+    """Return a copy of the values as float64; raises MatrixFileError for values that fp64 cannot represent."""
     if given.shape != (nnz,):
         raise MatrixFileError(f"There are {given.size} values for {nnz} entries; the file is damaged.")
     values = given.astype(np.float64)
@@ -100,16 +100,16 @@ def _checked_values(given: Any, nnz: int) -> Any:
 
 
 def whole(numbers: Any, what: str) -> Any:
-    """The same numbers as integers; raises MatrixFileError where one is not whole."""
+    """Return the numbers as integers; raises MatrixFileError if one is not an integer."""
     if numbers.dtype.kind in "iu":
         return numbers
     if numbers.dtype.kind != "f" or not np.all((np.abs(numbers) < EXACT_MAX) & (np.trunc(numbers) == numbers)):
-        raise MatrixFileError(f"The {what} are no whole numbers but {numbers.dtype}; save the matrix again.")
+        raise MatrixFileError(f"The {what} are {numbers.dtype}, not integers; save the matrix again.")
     return numbers.astype(np.int64)
 
 
 def _check_triangle(n_rows: int, n_cols: int, rows: Any, cols: Any, values: Any, mirror: float) -> None:
-    """Raises MatrixFileError unless the entries are one triangle of a square matrix."""
+    """Raise MatrixFileError unless the entries are one triangle of a square matrix."""
     if n_rows != n_cols:
         raise MatrixFileError(f"A symmetric matrix must be square, not {n_rows} × {n_cols}.")
     if np.any(rows < cols) and np.any(rows > cols):

@@ -1,19 +1,19 @@
-"""Decimal numbers of text files → the nearest fp64 number, or a sentence why there is none."""
+"""Converts decimal numbers of text files to the nearest fp64 number, or raises an error with the reason."""
 
 import math
 import re
 
 NUMBER = re.compile(r"[+-]?(?P<digits>\d+\.?\d*|\.\d+)(?P<exponent>[eEdD][+-]?\d+)?", re.ASCII)
-"""A decimal number as C and Fortran write it."""
+"""Pattern of decimal numbers as in C and Fortran."""
 
 WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 FORTRAN_EXPONENT = str.maketrans("dD", "ee")
 
 
 def nearest(token: str) -> float:
-    """The fp64 number nearest to a decimal one of any length, ties to even.
+    """Return the fp64 number nearest to a decimal number of any length, ties to even.
 
-    Raises ValueError with the end of a sentence for one that is no number, or too large or too small for fp64.
+    Raises ValueError, with the end of a sentence, for text that is not a number or out of range for fp64.
     """
     match = NUMBER.fullmatch(token)
     if match is None:
@@ -27,7 +27,7 @@ def nearest(token: str) -> float:
 
 
 def exact(token: str) -> float:
-    """The fp64 number that equals a whole one; raises ValueError as `nearest`, also where there is none."""
+    """Return the fp64 number equal to an integer; raises ValueError, with the end of a sentence, if there is none."""
     if not WHOLE.fullmatch(token):
         raise ValueError("is not a whole number")
     value = float(token)

@@ -1,4 +1,4 @@
-"""The content of untrusted files: gzip and bzip2 are undone under limits, block by block."""
+"""Decompresses untrusted gzip and bzip2 files under limits, block by block."""
 
 import bz2
 import zlib
@@ -14,19 +14,19 @@ GZIP_MAGIC = b"\x1f\x8b"
 BZIP2_MAGIC = b"BZh"
 BLOCK_BYTES = MIB
 HEAD_BYTES = MIB
-"""Decompressed bytes that a reader is shown to recognise its format: room for the comments before an edge list."""
+"""Decompressed bytes from which readers recognize a format; they must include comments before an edge list."""
 
 INPUT_BYTES = 64 * 1024
 DEFLATE_RATIO_MAX = 1032
-"""No deflate stream expands more than this, so a compressed size bounds what a file can hold."""
+"""Maximum expansion of a deflate stream, so that the compressed size limits the content."""
 
 MEMBERS_FREE = 1000
 MEMBER_BYTES = 1024
-"""A compressed file of more than MEMBERS_FREE parts must hold MEMBER_BYTES of text in each on average."""
+"""Minimum mean bytes per part of a compressed file with more than MEMBERS_FREE parts."""
 
 
 def content_bytes_max(path: Path, limits: ReadLimits) -> int:
-    """An upper bound of the file's decompressed size, found without reading it."""
+    """Return an upper bound of the decompressed size of a file, without reading it."""
     magic, size = _magic(path), path.stat().st_size
     if magic.startswith(GZIP_MAGIC):
         return size * DEFLATE_RATIO_MAX
@@ -34,7 +34,7 @@ def content_bytes_max(path: Path, limits: ReadLimits) -> int:
 
 
 def content_blocks(path: Path, limits: ReadLimits) -> Generator[bytes]:
-    """The decompressed bytes in blocks of at most 1 MiB.
+    """Yield the decompressed bytes in blocks of at most 1 MiB.
 
     Raises MatrixFileError for a damaged compressed file and TooLargeError for one over the limits.
     """
@@ -62,7 +62,7 @@ def _plain(path: Path) -> Iterator[bytes]:
 
 
 def _gunzipped(path: Path, limits: ReadLimits) -> Iterator[bytes]:
-    """The content of every member of a gzip file, checksums verified."""
+    """Yield the content of every member of a gzip file, checksums verified."""
     member, members, total, pending = None, 0, 0, b""
     with path.open("rb") as file:
         while pending := pending or file.read(INPUT_BYTES):
@@ -79,7 +79,7 @@ def _gunzipped(path: Path, limits: ReadLimits) -> Iterator[bytes]:
 
 
 def _bunzipped(path: Path, limits: ReadLimits) -> Iterator[bytes]:
-    """The content of every stream of a bzip2 file, checksums verified."""
+    """Yield the content of every stream of a bzip2 file, checksums verified."""
     member, members, total, pending = None, 0, 0, b""
     with path.open("rb") as file:
         # A decompressor that needs no input still holds some of what it was given.
@@ -104,21 +104,21 @@ def _decompress(member: "zlib._Decompress | bz2.BZ2Decompressor", pending: bytes
         raise MatrixFileError(f"The {kind} file is damaged {place}({error}); compress it again.") from error
 
 
-def check_effort(total: int, taken: int, members: int, limits: ReadLimits, kind: str) -> None:
-    """Raises TooLargeError for a file that expands or splits as no file of numbers does.
+def check_effort(total: int, compressed: int, members: int, limits: ReadLimits, kind: str) -> None:
+    """Raise TooLargeError for a file with implausible expansion or too many parts.
 
-    total  bytes that came out; taken  compressed bytes that went in; members  parts of the file
+    total  decompressed bytes; compressed: compressed bytes; members: parts of the file
     """
-    if total > limits.ratio_after_bytes and total > limits.ratio * taken:
+    if total > limits.ratio_after_bytes and total > limits.ratio * compressed:
         raise TooLargeError(
-            f"The {kind} file expands more than {limits.ratio} times, as no file of numbers does; send it uncompressed."
+            f"The {kind} file expands by more than {limits.ratio}×, unlike numbers. Send it uncompressed."
         )
     if members > MEMBERS_FREE and total < MEMBER_BYTES * members:
-        raise TooLargeError(f"The {kind} file has more than {MEMBERS_FREE} tiny parts; compress it again in one piece.")
+        raise TooLargeError(f"The {kind} file has more than {MEMBERS_FREE} tiny parts. Compress it again as one part.")
 
 
 def read_head(path: Path, limits: ReadLimits) -> bytes:
-    """The decompressed bytes by which the format of a file is known."""
+    """Return the first decompressed bytes of a file, from which readers recognize its format."""
     with closing(content_blocks(path, limits)) as blocks:
         head = b""
         while len(head) < HEAD_BYTES and (block := next(blocks, None)) is not None:

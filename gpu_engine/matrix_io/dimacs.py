@@ -1,4 +1,4 @@
-"""DIMACS graphs: `p sp` of shortest paths, with arcs and weights, and `p edge` or `p col` of coloring, with edges."""
+"""Reader of DIMACS graphs: `p sp` (shortest paths, with weights), and `p edge` or `p col` (coloring)."""
 
 import re
 from collections.abc import Iterator
@@ -31,16 +31,16 @@ EDGE_BYTES = 6
 
 
 class Dimacs(Complete):
-    """The reader of DIMACS graphs; rows are sources, columns targets, nodes without edges are kept."""
+    """Reader of DIMACS graphs; rows are sources, columns are targets, nodes without edges are included."""
 
     name = "DIMACS"
 
-    def recognises(self, head: bytes) -> bool:
-        """Whether a line `p sp`, `p edge` or `p col` is the first that is no comment."""
+    def recognizes(self, head: bytes) -> bool:
+        """Return whether the first line after comments is `p sp`, `p edge`, or `p col`."""
         return bool(HEAD.match(head))
 
     def read(self, path: Path, limits: ReadLimits) -> ReadResult:
-        """The matrix of the file; raises MatrixFileError or TooLargeError."""
+        """Return the matrix of the file; raises MatrixFileError or TooLargeError."""
         with closing(content_blocks(path, limits)) as blocks:
             lines = Lines(blocks, limits, "c")
             lines.skip_comments()
@@ -48,7 +48,7 @@ class Dimacs(Complete):
             sizes = SIZES.fullmatch(line)
             if sizes is None:
                 raise MatrixFileError(
-                    f"{_shown(line)} is no line 'p sp nodes arcs' or 'p edge nodes edges'.", lines.number
+                    f"{_quoted(line)} is not of the form 'p sp nodes arcs' or 'p edge nodes edges'.", lines.number
                 )
             n, m = int(sizes[2]), int(sizes[3])
             check_shape(n, n, m, limits, f"Line {lines.number}: the")
@@ -80,7 +80,7 @@ def _result(chunks: list[Chunk], n: int, m: int, has_weights: bool, lines: Lines
 
 
 def _chunks(lines: Lines, n: int, has_weights: bool, limits: ReadLimits) -> Iterator[Chunk]:
-    """Every edge of the file, of undirected ones the lower half."""
+    """Yield all edges of the file; undirected edges only in the lower triangle."""
     capacity = (BLOCK_BYTES + limits.line_bytes) // EDGE_BYTES + 1
     sources, targets, weights = np.empty(capacity, np.int64), np.empty(capacity, np.int64), np.empty(capacity)
     inexact = np.empty((capacity, 4), np.int64)
@@ -99,7 +99,7 @@ def _chunks(lines: Lines, n: int, has_weights: bool, limits: ReadLimits) -> Iter
                 raise TooLargeError(f"Line {number} is longer than {limits.line_bytes} bytes, the limit of a line.")
             form = "'a source target weight'" if has_weights else "'e node node'"
             line = block[at:].partition(b"\n")[0]
-            raise MatrixFileError(f"{_shown(line)} is not {form}.", number)
+            raise MatrixFileError(f"{_quoted(line)} is not {form}.", number)
         ends = np.concatenate([sources[:count], targets[:count]])
         if count and (ends.min() < 1 or ends.max() > n):
             wrong = int(ends[(ends < 1) | (ends > n)][0])
@@ -116,15 +116,15 @@ def _chunks(lines: Lines, n: int, has_weights: bool, limits: ReadLimits) -> Iter
 
 
 def _bare(block: bytes, letter: bytes, number: int) -> bytes:
-    """The lines with a blank for their letter and a mark of comments that the tokenizer knows, byte by byte."""
+    """Return the lines with a blank for their letter, and comments marked for the tokenizer, in the same length."""
     wrong = BAD[letter].search(block) or HASHES.search(block)
     if wrong and wrong.start() < len(block):
         line = block[wrong.start() : block.index(b"\n", wrong.start())]
         raise MatrixFileError(
-            f"{_shown(line)} does not begin with {letter.decode()!r} or 'c'.",
+            f"{_quoted(line)} does not begin with {letter.decode()!r} or 'c'.",
             number + 1 + block.count(b"\n", 0, wrong.start()),
         )
-    text = COMMENT.sub(lambda found: found[0][:-1] + b"%", block)
+    text = COMMENT.sub(lambda match: match[0][:-1] + b"%", block)
     return MARK.sub(rb"\1 ", text)
 
 
@@ -138,5 +138,5 @@ def _weight(token: bytes, number: int) -> float:
         raise MatrixFileError(f"The value {quote(text)} {error}.", number) from None
 
 
-def _shown(line: bytes) -> str:
+def _quoted(line: bytes) -> str:
     return quote(line.decode("utf-8", "backslashreplace").strip("\r\n"))

@@ -1,4 +1,4 @@
-"""The compiled reader of edge lines. It stands alone because Numba's cache knows a function's own file alone."""
+"""Compiled reader of edge lines, in a separate module because Numba's cache only checks a function's own file."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ TAB, NEWLINE, RETURN, HASH, PERCENT, PLUS, MINUS, POINT, ZERO = 9, 10, 13, 35, 3
 E_UPPER, E_LOWER = 69, 101
 ID_MAX = 2**63 - 1
 EXACT_DIGITS = 15
-"""Decimals of so many digits are exact in fp64, and so are the powers of ten up to EXACT_POWER: one rounding."""
+"""Number of decimal digits that are exact in fp64; powers of ten are exact up to EXACT_POWER."""
 
 EXACT_POWER = 22
 POWERS = np.array([10.0**q for q in range(EXACT_POWER + 1)])
@@ -32,7 +32,7 @@ def _at_line_end(text: Any, at: int) -> bool:
 
 @numba.njit(cache=True, nogil=True)
 def _id(text: Any, at: int) -> tuple[int, int]:
-    """Digits as (number, position after them); the position is -1 where there are none, or 2^63 or more."""
+    """Return digits as (number, position after them); the position is -1 without digits, or from 2^63 on."""
     number: Any = 0
     first = at
     while ZERO <= text[at] < ZERO + 10:
@@ -46,7 +46,7 @@ def _id(text: Any, at: int) -> tuple[int, int]:
 
 @numba.njit(cache=True, nogil=True)
 def _separator(text: Any, at: int, separator: int) -> int:
-    """The position after what separates two columns, or -1 where nothing does."""
+    """Return the position after what separates two columns, or -1 where nothing does."""
     after = _skip_blanks(text, at)
     if separator == COMMA:
         return _skip_blanks(text, after + 1) if text[after] == COMMA else -1
@@ -55,7 +55,7 @@ def _separator(text: Any, at: int, separator: int) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def _weight(text: Any, at: int) -> tuple[float, int, bool]:
-    """A plain decimal as (value, position after it, exact); not exact: whatever stands there, to its end."""
+    """Return a plain decimal as (value, position after it, exact); not exact: any token, to its end."""
     number: Any = 0
     first, digits, scale = at, 0, 0
     if text[at] == MINUS or text[at] == PLUS:
@@ -82,7 +82,7 @@ def _weight(text: Any, at: int) -> tuple[float, int, bool]:
 def parse_edges(
     text: Any, layout: tuple[int, int, int], sources: Any, targets: Any, weights: Any, inexact: Any
 ) -> tuple[int, int, int, int, int]:
-    """Reads the lines of a block as (status, position, lines, edges, inexact weights).
+    """Read the lines of a block as (status, position, lines, edges, inexact weights).
 
     text     uint8 [any], whole lines, the last ending with a newline
     layout   columns (2, 3, or 4 of which the last is left out), separator (BLANK or COMMA), longest line in bytes that

@@ -1,4 +1,4 @@
-"""Why a line was refused, in words: slow and obvious, run once, after the compiled reader has said no."""
+"""Explains why a line is invalid; runs once, after the compiled reader has rejected the line."""
 
 import re
 
@@ -9,7 +9,7 @@ from gpu_engine.matrix_io.foreign_files import explain_binary, explain_magic, ex
 
 
 def explain_line(line: bytes, kind: int, n_rows: int, n_cols: int) -> str:
-    """What is wrong with an entry line of a file of that kind and shape; n_rows = -1 is the array layout."""
+    """Return the error of an entry line for a kind of values and a shape; n_rows = -1 is the array layout."""
     text = line.decode("utf-8", "backslashreplace").strip("\r\n")
     if text.lstrip().startswith("%"):
         return "A comment between the entries; comments may only stand before the size line. Remove it."
@@ -63,7 +63,7 @@ def _explain_index(name: str, token: str, limit: int) -> str:
 
 
 def explain_value(token: str, kind: int) -> str:
-    """What is wrong with a value, or nothing."""
+    """Return the error of a value, or ""."""
     bare = token.lower().lstrip("+-")
     if bare.startswith(("nan", "inf")):
         return f"The value {quote(token)} is not finite; a matrix to be measured needs finite values."
@@ -81,7 +81,7 @@ def explain_value(token: str, kind: int) -> str:
 
 
 def explain_head(head: bytes) -> str:
-    """What a file is that begins so and is no matrix file that can be read, and what to do."""
+    """Return the kind of an unreadable file, by its head, and what to do."""
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if words := explain_magic(text) or explain_binary(head):
         return words
@@ -101,11 +101,9 @@ def explain_head(head: bytes) -> str:
             "'rows columns entries' before the entries."
         )
     begin = quote(first.decode("utf-8", "backslashreplace"))
-    said = f"The file begins with {begin}; expected '%%MatrixMarket matrix coordinate real general' or the like."
+    message = f"The file begins with {begin}; expected '%%MatrixMarket matrix coordinate real general' or the like."
     lines = (line.strip() for line in text.split(b"\n"))
     columns = [len(re.split(rb"[\s,;]+", line)) for line in lines if line and line[:1] not in b"#%"][:2]
     if columns in ([2, 2], [3, 3]):
-        return (
-            f"{said} An edge list has whole numbers as ids, or names that begin with a letter, and numbers as weights."
-        )
-    return said
+        return f"{message} In edge lists, ids are integers or names that begin with a letter, and weights are numbers."
+    return message

@@ -1,4 +1,4 @@
-"""Binary and XML files that are not read here, by the bytes that their formats document; and what to export instead."""
+"""Recognizes unsupported binary and XML files by documented bytes, and tells what to export instead."""
 
 import re
 import struct
@@ -10,7 +10,7 @@ from gpu_engine.errors import quote
 MARKET = "Export the matrix as Matrix Market text."
 SAVE_NPZ = "Save the matrix with scipy.sparse.save_npz."
 PLAIN = "Unpack it, and upload the matrix plain, as .gz or as .bz2."
-EDGES = "Export the edges as text, a line 'source target' or 'source target weight' each."
+EDGES = "Export the edges as text, one line 'source target' or 'source target weight' per edge."
 HEAD_BYTES = 4096
 
 MAGIC: tuple[tuple[bytes, str], ...] = (
@@ -65,7 +65,7 @@ MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"SIMPLE  =", f"This is a FITS file. {MARKET}"),
     (b"$FL2@(#)", f"This is an SPSS file. {EDGES}"),
 )
-"""First bytes that begin no text → what the file is, and what to do."""
+"""First bytes, which no text begins with → kind of the file, and what to do."""
 
 LETTERS: tuple[tuple[bytes, str], ...] = (
     (b"7JL", f"This is a Julia object. {MARKET}"),
@@ -76,7 +76,7 @@ LETTERS: tuple[tuple[bytes, str], ...] = (
     (b"PAR1", f"This is a Parquet file. {EDGES}"),
     (b"RIFF", "This is a RIFF file (an image, sound or film), not a matrix. Upload the matrix file."),
 )
-"""First bytes that could also begin a text, such as PAR1, a gene: they count only where a zero byte follows."""
+"""First bytes that may also begin a text, such as PAR1, a gene; they count only if a zero byte follows."""
 
 
 def _is_pickle(head: bytes) -> bool:
@@ -89,7 +89,7 @@ def _is_safetensors(head: bytes) -> bool:
 
 
 def _is_fortran(head: bytes) -> bool:
-    """Whether the first record of unformatted Fortran ends with its own length, in either byte order."""
+    """Return whether the first record of unformatted Fortran ends with its own length, in either byte order."""
     for order in "<>":
         (size,) = struct.unpack(f"{order}i", head[:4]) if len(head) > 8 else (0,)
         if 4 <= size <= len(head) - 8 and head[4 + size : 8 + size] == head[:4]:
@@ -98,7 +98,7 @@ def _is_fortran(head: bytes) -> bool:
 
 
 def _ascend(head: bytes, at: int, count: int, last: int, begin: int | None) -> bool:
-    """Whether offsets of 8 bytes ascend to at most `last`, from `begin` where that is known."""
+    """Return whether 8-byte offsets ascend to at most `last`, starting at `begin` if it is known."""
     count = min(count, (len(head) - at) // 8, 64)
     offsets = struct.unpack_from(f"<{max(count, 0)}q", head, at)
     ascending = all(0 <= low <= high <= last for low, high in pairwise(offsets))
@@ -106,7 +106,7 @@ def _ascend(head: bytes, at: int, count: int, last: int, begin: int | None) -> b
 
 
 def _is_gap(head: bytes) -> bool:
-    """Whether a byte that says directed, the edges, the nodes and offsets from 0 follow each other, as in GAP's .sg."""
+    """Return whether the file has the header of GAP's .sg: directed byte, edges, nodes, offsets from 0."""
     if len(head) < 33 or head[0] > 1:
         return False
     n_edges, n_nodes = struct.unpack_from("<qq", head, 1)
@@ -114,7 +114,7 @@ def _is_gap(head: bytes) -> bool:
 
 
 def _is_galois(head: bytes) -> bool:
-    """Whether version, bytes per edge, nodes, edges and offsets follow each other, as in Galois's .gr."""
+    """Return whether the file has the header of Galois's .gr: version, bytes per edge, nodes, edges, offsets."""
     if len(head) < 48:
         return False
     version, edge_bytes, n_nodes, n_edges = struct.unpack_from("<4q", head)
@@ -129,7 +129,7 @@ SHAPES: tuple[tuple[Callable[[bytes], bool], str], ...] = (
     (_is_galois, f"This is a binary graph of Galois (.gr). {EDGES}"),
     (_is_fortran, f"This is a binary file of Fortran (unformatted). {MARKET}"),
 )
-"""What recognises a format without bytes of its own → what the file is, and what to do."""
+"""Function that recognizes a format without magic bytes → kind of the file, and what to do."""
 
 PAGE = re.compile(rb"<!doctype html|<html|<head|<body|<script|<title", re.IGNORECASE)
 ROOT = re.compile(rb"<(?![?!])(?:[\w.-]+:)?([\w.-]+)", re.ASCII)
@@ -145,28 +145,28 @@ ROOTS = {
     b"VTKFile": f"This is a VTK mesh, not a matrix. {MARKET}",
     b"DynamicNetwork": f"This is an ORA DyNetML file. {EDGES}",
 }
-"""Root of an XML file → what the file is, and what to do."""
+"""Root element of an XML file → kind of the file, and what to do."""
 
 
 def explain_magic(head: bytes) -> str:
-    """Return what a file is that begins with bytes that no reader takes, and what to do; empty for any other."""
+    """Return the kind of an unsupported file by its magic bytes, and what to do; "" for other files."""
     table = (*MAGIC, *LETTERS) if b"\0" in head[:HEAD_BYTES] else MAGIC
     return next((words for magic, words in table if head.startswith(magic)), "")
 
 
 def explain_binary(head: bytes) -> str:
-    """Return what a file that no reader takes is by the numbers at its begin, and what to do; empty for any other."""
+    """Return the kind of an unsupported file by the numbers in its header, and what to do; "" for other files."""
     if b"\0" not in head[:HEAD_BYTES] and head[:1] < b"\x80":
         return ""
     return next((words for is_it, words in SHAPES if is_it(head[:HEAD_BYTES])), "")
 
 
 def explain_markup(head: bytes) -> str:
-    """Return what a text is that begins with `<`, and what to do."""
+    """Return the kind of a text that begins with `<`, and what to do."""
     if PAGE.search(head[:HEAD_BYTES]):
         return "This is a web page, not a matrix: the download has probably failed. Fetch the file itself."
     root = ROOT.search(head[:HEAD_BYTES])
     if root is None:
         return f"The file begins with '<' but is neither XML nor a matrix. {MARKET}"
-    shown = quote(root[1].decode("ascii", "backslashreplace"))
-    return ROOTS.get(root[1], f"This is XML with the root element {shown}, not a graph that is read. {EDGES}")
+    name = quote(root[1].decode("ascii", "backslashreplace"))
+    return ROOTS.get(root[1], f"This is XML with the root element {name}, which is not supported. {EDGES}")

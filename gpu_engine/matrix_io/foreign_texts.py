@@ -1,4 +1,4 @@
-"""Text files of other programs that are not read here, by their first lines; and what to export instead."""
+"""Recognizes unsupported text files of other programs by their first lines, and tells what to export instead."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from gpu_engine.matrix_io.foreign_files import EDGES, MARKET, SAVE_NPZ
 
 HEAD_BYTES = 65536
 LINES = 1000
-"""Lines at the begin of a file whose columns are counted."""
+"""Number of lines at the begin of a file whose columns are counted."""
 
 Patterns = tuple[tuple[bytes, str], ...]
 METIS = f"This is a graph of METIS (or Chaco, hMETIS), whose lines list neighbors. {EDGES}"
@@ -103,13 +103,13 @@ FIRST: Patterns = (
         f"This is a table (as of Gephi) with more than three columns. {CSV}",
     ),
 )
-"""What a file begins with, behind a byte order mark and blanks → what it is, and what to do."""
+"""Begin of a file, after a byte order mark and blanks → kind of the file, and what to do."""
 
 BEHIND_COMMENTS: Patterns = (
     (rb"[^\s#%][^\n]*[ \t]\{[^{}\n]*\}[ \t]*\r?(?:\n|\Z)", NETWORKX),
     (rb"\S+[ \t]+\d+[ \t]*\r?\n\S+[ \t]+\{[^{}\n]*\}", f"This is a multiline adjacency list of NetworkX. {NETWORKX}"),
 )
-"""Patterns of the first line that is no comment, and what the file is."""
+"""Pattern of the first line that is not a comment → kind of the file."""
 
 _FIRST = tuple(
     (re.compile(pattern, re.IGNORECASE if pattern[:2] in (rb"dl", rb"\*", rb"(?") else 0), words)
@@ -117,7 +117,7 @@ _FIRST = tuple(
 )
 _BEHIND = tuple((re.compile(pattern), words) for pattern, words in BEHIND_COMMENTS)
 NETWORKX_COMMENTS = re.compile(rb"#[^\n]*\n# GMT [^\n]*\n#")
-"""What NetworkX writes before adjacency lists, and before no other."""
+"""First line that NetworkX writes only before adjacency lists."""
 
 WHOLE = re.compile(rb"\d{1,18}")
 NUMBER = re.compile(rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eEdD][+-]?\d+)?|[+-]?(?:nan|inf)", re.IGNORECASE)
@@ -125,7 +125,7 @@ COMMENTS = re.compile(rb"(?>(?>[ \t]*+[#%][^\n]*+|[ \t]*+\r?+)\n)*+")
 
 
 def explain_text(head: bytes) -> str:
-    """Return what a text is that begins so and that no reader takes, and what to do; empty for any other."""
+    """Return the kind of an unsupported text by its head, and what to do; "" for other texts."""
     text = head.removeprefix(b"\xef\xbb\xbf")
     start = text[:HEAD_BYTES].lstrip()
     if words := next((words for pattern, words in _FIRST if pattern.match(start)), ""):
@@ -143,7 +143,7 @@ def explain_text(head: bytes) -> str:
 
 
 def _number_lines(text: bytes, is_whole: bool) -> list[list[bytes]]:
-    """The tokens of the first lines that are no comments, empty ones too; nothing where one is no number."""
+    """Return the tokens of the first lines that are not comments; empty if a token is not a number."""
     rows = []
     lines = text.split(b"\n", LINES)
     # The last one is what is left, or a line that may be cut.
@@ -160,7 +160,7 @@ def _number_lines(text: bytes, is_whole: bool) -> list[list[bytes]]:
 
 
 def _is_lgl(text: bytes) -> bool:
-    """Whether lines `# node` head lines of neighbors; the nodes are known from their other mentions."""
+    """Return whether lines `# node` head lines of neighbors; the nodes are known from their other mentions."""
     if not re.match(rb"#[ \t]+\S+[ \t]*\r?\n", text):
         return False
     heads, members = [], set()
@@ -183,7 +183,7 @@ def _all_whole(lines: list[list[bytes]]) -> bool:
 
 
 def _is_metis(lines: list[list[bytes]]) -> bool:
-    """Whether `nodes edges` comes before a line of neighbors for each node, which are mutual."""
+    """Return whether `nodes edges` comes before a line of neighbors for each node, which are mutual."""
     if not _all_whole(lines) or not 2 <= len(lines[0]) <= 4:
         return False
     n, m, *_ = map(int, lines[0])
@@ -201,7 +201,7 @@ def _is_metis(lines: list[list[bytes]]) -> bool:
 
 
 def _is_ij(lines: list[list[bytes]]) -> bool:
-    """Whether first and last row and column come before triplets between them, as hypre writes a part."""
+    """Return whether first and last row and column come before triplets between them, as hypre writes a part."""
     if len(lines) < 2 or len(lines[0]) != 4 or not _all_whole(lines[:1]):
         return False
     rows = [line for line in lines[1:] if line]
@@ -214,14 +214,14 @@ def _is_ij(lines: list[list[bytes]]) -> bool:
 
 
 def _is_adjacency(lines: list[list[bytes]]) -> bool:
-    """Whether each line begins with another node, and the lines have various lengths."""
+    """Return whether each line begins with another node, and the lines have various lengths."""
     rows = [line for line in lines if line]
     widths = {len(row) for row in rows}
     return _all_whole(rows) and len(widths) > 2 and max(widths) > 3 and len({row[0] for row in rows}) == len(rows) > 2
 
 
 def _is_dense(lines: list[list[bytes]]) -> bool:
-    """Whether all lines have as many numbers, more than an edge has, or decimals where an edge has ids."""
+    """Return whether all lines have as many numbers, more than an edge has, or decimals where an edge has ids."""
     rows = [line for line in lines if line]
     width = len(rows[0]) if rows else 0
     if len({len(row) for row in rows}) != 1:
@@ -236,4 +236,4 @@ SHAPES: tuple[tuple[Callable[[list[list[bytes]]], bool], str], ...] = (
     (_is_adjacency, ADJACENCY),
     (_is_dense, f"This is a dense matrix as text. In Python, read it with numpy.loadtxt. {SAVE_NPZ}"),
 )
-"""What recognises a format of numbers alone → what the file is, and what to do."""
+"""Function that recognizes a format of only numbers → kind of the file, and what to do."""

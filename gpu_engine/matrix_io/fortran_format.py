@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 LINE_CHARACTERS_MAX = 4096
 DEPTH_MAX = 16
-"""Groups within groups."""
+"""Maximum depth of nested groups."""
 
 ITEM = re.compile(
     r"(?P<repeat>\d{0,4})(?P<letter>I|E[NS]?|F|D|G)(?P<width>\d{1,4})(?:\.(?P<decimals>\d{1,3})(?:E\d{1,2})?)?"
@@ -22,9 +22,9 @@ GROUP = re.compile(r"(\d{0,4})\(", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A number at the columns `begin` to `end` of a line, counted from 0; `real` for a decimal number.
+    """A number in the columns `begin` to `end` of a line, counted from 0; `real`: a decimal number.
 
-    decimals  digits behind the point of a number without one
+    decimals  digits after the implied point of a number without a point
     scale     power of ten that a number without an exponent is divided by
     zeros     blanks behind the first digit are zeros (BZ)
     """
@@ -39,7 +39,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """The fields of the first line, and those of each later one, which begins at the last group of the format."""
+    """Fields of the first line, and of later lines, which begin at the last group of the format."""
 
     first: tuple[Field, ...]
     later: tuple[Field, ...]
@@ -51,9 +51,9 @@ class Format:
 
 
 def parse(text: str) -> Format:
-    """Return the format of a text of any case, blanks left out.
+    """Return the parsed format of a text; case and blanks do not matter.
 
-    Raises ValueError with the end of a sentence for a text that is not one.
+    Raises ValueError, with the end of a sentence, for an invalid format.
     """
     packed = text.upper().replace(" ", "")
     items, end = _items(packed, 0, 0)
@@ -82,7 +82,7 @@ _Item: TypeAlias = re.Match[str] | _Group
 
 
 def _items(text: str, begin: int, depth: int) -> tuple[list[_Item], int]:
-    """The items in brackets that open at `begin`, and where they end."""
+    """Return the items in brackets that open at `begin`, and where they end."""
     if depth > DEPTH_MAX or text[begin : begin + 1] != "(":
         raise ValueError("is not a format of numbers")
     items: list[_Item] = []
@@ -109,19 +109,19 @@ def _items(text: str, begin: int, depth: int) -> tuple[list[_Item], int]:
 
 
 def _count(item: _Item) -> int:
-    """How many steps an item takes to lay out, which repeat counts multiply."""
+    """Return how many steps an item takes to lay out, which repeat counts multiply."""
     return item.steps if isinstance(item, _Group) else int(item["repeat"] or 1)
 
 
 def _count_given(item: _Item) -> bool:
-    """Whether no repeat count and no width is 0."""
+    """Return whether no repeat count and no width is 0."""
     if isinstance(item, _Group):
         return item.times > 0
     return all(int(item[name] or 1) for name in ("repeat", "width", "skip", "column"))
 
 
 def _reverted(items: list[_Item]) -> list[_Item]:
-    """What is read again for the next line: from the last group of the outermost ones, with its repeat count."""
+    """Return what is read again for the next line: from the last group of the outermost ones, with its repeat count."""
     groups = [place for place, item in enumerate(items) if isinstance(item, _Group)]
     return items[groups[-1] :] if groups else items
 

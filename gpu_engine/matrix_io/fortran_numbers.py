@@ -1,4 +1,4 @@
-"""Numbers of a text as Fortran reads them by a format: by columns, a line at a time.
+"""Reads numbers of a text as Fortran does with a format: by columns, line by line.
 
 Fortran 2018 (ISO/IEC 1539-1), 13.7.2.2 for I, 13.7.2.3 for E, F, D and G, 13.8.5 for the scale factor P.
 """
@@ -18,7 +18,7 @@ from gpu_engine.matrix_io.fortran_format import Field, Format
 from gpu_engine.matrix_io.text import Lines
 
 NUMBERS_PER_PART = 100_000
-"""Numbers that are held as Python's objects at once."""
+"""Maximum number of numbers that exist as Python objects at a time."""
 
 WHOLE = re.compile(rb" *([+-]?[0-9]+) *")
 DECIMAL = re.compile(
@@ -26,13 +26,13 @@ DECIMAL = re.compile(
     rb"(?:[eEdD] *(?P<power>[+-]?[0-9]+)|(?P<bare>[+-][0-9]+))? *"
 )
 PLAIN = re.compile(rb"[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eEdD][+-]?[0-9]+)?")
-"""What every program reads as the same number, whatever the format says."""
+"""Patterns of numbers whose meaning does not depend on the format."""
 
 FORTRAN_EXPONENT = bytes.maketrans(b"dD", b"ee")
 DECIMAL_CHARACTERS = b"0123456789+-.eEdD "
 WHOLE_CHARACTERS = b"0123456789+- "
 QUICK_WIDTH = 15
-"""Whole numbers of so many characters are exact in fp64."""
+"""Number of characters of integers that are exact in fp64."""
 
 INDEX_DIGITS_MAX = 18
 BLANKS = re.compile(rb"[ \t]+")
@@ -40,11 +40,11 @@ BLANKS = re.compile(rb"[ \t]+")
 
 @dataclass
 class Section:
-    """So many numbers behind each other: the column pointers, the row indices or the values of a matrix.
+    """A section of consecutive numbers: column pointers, row indices, or values of a matrix.
 
-    what    the word for them in messages
+    what    name of the numbers in messages
     valued  float64 values; else int64 indices
-    blanks  fields without a number, which Fortran reads as 0
+    blanks  number of blank fields, which Fortran reads as 0
     """
 
     form: Format
@@ -54,7 +54,7 @@ class Section:
     blanks: int = 0
 
     def read(self, lines: Lines) -> Any:
-        """Return the numbers; raises MatrixFileError."""
+        """Return the numbers of the section; raises MatrixFileError."""
         dtype = np.float64 if self.valued else np.int64
         parts: list[Any] = []
         numbers: list[float] = []
@@ -81,10 +81,10 @@ class Section:
         return quick if quick is not None else self._closer(line, layout, lines.number)
 
     def _closer(self, line: bytes, layout: "_Layout", number: int) -> list[float]:
-        """The numbers of a line: by columns, as Fortran reads them.
+        """Return the numbers of a line by columns, as Fortran reads them.
 
-        Or by blanks, where by columns there is none: SciPy's hb_write declares wider columns than it writes. What
-        Fortran would read by joining what blanks part is refused.
+        If a line has no numbers by columns, blanks separate them: SciPy's hb_write declares wider columns than it
+        writes. Lines in which Fortran would join numbers across blanks are rejected.
         """
         fields = layout.fields
         tokens = [_token(line, field) for field in fields]
@@ -114,7 +114,7 @@ class Section:
         return _named(match, exact, match[1].decode()) if self.valued else _index(match)
 
     def _refusal(self, tokens: list[bytes], layout: "_Layout", excess: bytes, number: int) -> MatrixFileError:
-        """The error of a line that can be read neither by columns nor by blanks."""
+        """Return the error of a line that can be read neither by columns nor by blanks."""
         count, width = len(layout.fields), layout.fields[0].end - layout.fields[0].begin
         if excess:
             return MatrixFileError(f"The line has more than {count} numbers of {width} characters.", number)
@@ -125,7 +125,7 @@ class Section:
         ]
         token, field = next((pair for pair in wrong if pair[0].strip(b" ")), wrong[0])
         kind = "decimal" if field.real else "whole"
-        return MatrixFileError(f"{_shown(token)} among the {self.what} is not a {kind} number.", number)
+        return MatrixFileError(f"{_quoted(token)} among the {self.what} is not a {kind} number.", number)
 
 
 @dataclass
@@ -158,11 +158,11 @@ class _Layout:
 
     @cached_property
     def spans(self) -> list[tuple[int, int]]:
-        """Where the fields begin and end."""
+        """Begin and end of each field."""
         return [(field.begin, field.end) for field in self.fields]
 
     def quick(self, line: bytes) -> list[float] | None:
-        """The numbers of a line in which each field is one that Python reads as Fortran does; None: look closer."""
+        """Return the numbers of a line if Python reads each field as Fortran does, else None."""
         if not self.is_usual:
             return None
         real = self.fields[0].real
@@ -183,7 +183,7 @@ class _Layout:
 
 
 def _token(line: bytes, field: Field) -> bytes:
-    """The characters of a field, blanks made zeros where the format says so."""
+    """Return the characters of a field, blanks made zeros where the format says so."""
     token = line[field.begin : field.end]
     if not field.zeros or not token.strip(b" "):
         return token
@@ -195,7 +195,7 @@ def _pattern(field: Field) -> re.Pattern[bytes]:
 
 
 def _words(line: bytes, layout: _Layout, tokens: list[bytes], excess: bytes) -> list[bytes] | None:
-    """The numbers of a line by blanks; None where that is not how the line was meant."""
+    """Return the numbers of a line by blanks; None where that is not how the line was meant."""
     words = BLANKS.split(line.strip(b" \t"))
     if len(words) != len(tokens) or any(field.scale or field.zeros for field in layout.fields):
         return None
@@ -208,18 +208,18 @@ def _words(line: bytes, layout: _Layout, tokens: list[bytes], excess: bytes) -> 
     return words if fits and not would_join else None
 
 
-def _shown(field: bytes) -> str:
+def _quoted(field: bytes) -> str:
     return quote(field.decode("latin-1").strip(" "))
 
 
 def _index(match: re.Match[bytes]) -> int:
     if len(match[0]) > INDEX_DIGITS_MAX and len(match[1].lstrip(b"+-0")) > INDEX_DIGITS_MAX:
-        raise ValueError(f"{_shown(match[0])} has more than {INDEX_DIGITS_MAX} digits, as no index has")
+        raise ValueError(f"{_quoted(match[0])} has more than {INDEX_DIGITS_MAX} digits, as no index has")
     return int(match[1])
 
 
 def _decimal(match: re.Match[bytes], field: Field) -> float:
-    """The number that Fortran reads: the format says where a point is that is not written, and what to scale by."""
+    """Return the number that Fortran reads, with the implied point and scale factor of the format."""
     power = match["power"] or match["bare"]
     exponent = int(power) if power else -field.scale
     if not match["point"]:
@@ -229,8 +229,8 @@ def _decimal(match: re.Match[bytes], field: Field) -> float:
 
 
 def _named(match: re.Match[bytes], convert: Callable[[str], float], token: str) -> float:
-    """What the token converts to; the error names what stands in the file."""
+    """Return what the token converts to; the error names what stands in the file."""
     try:
         return convert(token)
     except ValueError as error:
-        raise ValueError(f"{_shown(match[0])} {error}") from None
+        raise ValueError(f"{_quoted(match[0])} {error}") from None

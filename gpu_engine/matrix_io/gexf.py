@@ -1,4 +1,4 @@
-"""GEXF, as Gephi and NetworkX write it: the GEXF Working Group's schema, versions 1.1 to 1.3, static graphs."""
+"""Reader of GEXF, as Gephi and NetworkX write it: schema of the GEXF Working Group, 1.1 to 1.3, static graphs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,18 +8,18 @@ from gpu_engine.matrix_io.base import ReadResult
 from gpu_engine.matrix_io.graph_xml import Edges, XmlReader, weight_of
 
 BOTH = {"directed": False, "undirected": True, "mutual": True}
-"""Types of edges: whether they stand for both directions."""
+"""Type of an edge → whether it stands for both directions."""
 
 
 @dataclass
 class _Graph:
-    """The handler of GEXF's elements; `both` is the type of edges that name none, None before the graph begins."""
+    """Handler of GEXF elements; `both` is the default type of edges, None before the graph begins."""
 
     edges: Edges
     both: bool | None = None
 
     def start(self, name: str, attributes: Mapping[str, str], parents: list[str]) -> None:
-        """Take an element that begins; raises ValueError with a sentence for one that is wrong."""
+        """Handle the begin of an element; raises ValueError with a sentence for an invalid element."""
         if name == "graph":
             if self.both is not None:
                 raise ValueError("The file holds several graphs; export one alone.")
@@ -35,7 +35,7 @@ class _Graph:
             self.edges.add_edge(attributes, both, None if weight is None else weight_of(weight))
 
     def end(self, name: str, text: str) -> None:
-        """Take an element that ends: nothing is in its text."""
+        """Handle the end of an element; GEXF uses no text."""
 
     def result(self) -> ReadResult:
         """Return the matrix; raises MatrixFileError."""
@@ -54,7 +54,7 @@ def _is_both(kind: str) -> bool:
 
 
 class Gexf(XmlReader):
-    """The reader of one static graph; the attribute weight of an edge is its value, 1 where it has none."""
+    """Reader of one static graph; the attribute weight of an edge is its value (default 1)."""
 
     name = "GEXF"
     root = b"gexf"

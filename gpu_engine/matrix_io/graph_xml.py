@@ -1,6 +1,6 @@
-"""Graphs in XML files: a parser that trusts no file, and the nodes and edges that it meets → a matrix.
+"""Reads graphs in untrusted XML files: a bounded parser, and the conversion of nodes and edges to a matrix.
 
-Python's expat is given no chance to expand: declarations within a file are refused, tokens and depth are bounded.
+Entity expansion is impossible, because declarations within a file are rejected; tokens and depth are bounded.
 """
 
 from array import array
@@ -23,7 +23,7 @@ from gpu_engine.text import units
 
 PIECE_BYTES = 64 * 1024
 TOKEN_BYTES_MAX = MIB
-"""Bytes of one tag with its attributes, or of one comment."""
+"""Maximum bytes of a tag with its attributes, or of a comment."""
 
 DEPTH_MAX = 64
 HEAD_BYTES = 4096
@@ -32,16 +32,16 @@ ORDER = "Rows and columns are the nodes in the order of the file; a row is a sou
 
 
 class Handler(Protocol):
-    """What a format makes of elements, and of their edges in the end; `parents` are the names of those around one."""
+    """Interface of a format: handles elements and returns the matrix; `parents` are the enclosing elements."""
 
     def __init__(self, edges: "Edges") -> None: ...
 
     def start(self, name: str, attributes: Mapping[str, str], parents: list[str]) -> None:
-        """Take an element that begins; raises ValueError with a sentence for one that is wrong."""
+        """Handle the begin of an element; raises ValueError with a sentence for an invalid element."""
         ...
 
     def end(self, name: str, text: str) -> None:
-        """Take an element that ends, with its text."""
+        """Handle the end of an element, with its text."""
         ...
 
     def result(self) -> ReadResult:
@@ -51,7 +51,7 @@ class Handler(Protocol):
 
 @dataclass
 class Edges:
-    """The nodes and edges of a graph while it is read; `weighted` counts the edges with a weight."""
+    """Collected nodes and edges of a graph; `weighted` counts the edges with a weight."""
 
     limits: ReadLimits
     _numbers: dict[str, int] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Edges:
     weighted: int = 0
 
     def add_node(self, attributes: Mapping[str, str]) -> None:
-        """Add the node with the attribute id; raises ValueError where it has none, or another has the same."""
+        """Add a node by its attribute id; raises ValueError if the id is missing or not unique."""
         number = self._number(_needed(attributes, "node", "id"))
         if number < len(self._declared) and self._declared[number] >= 0:
             raise ValueError(f"The id {quote(attributes['id'])} stands for two nodes; ids are unique.")
@@ -73,7 +73,7 @@ class Edges:
         self._count += 1
 
     def add_edge(self, attributes: Mapping[str, str], both: bool, weight: float | None) -> None:
-        """Add an edge; `both` directions; a weight of None counts as 1."""
+        """Add an edge, in both directions if `both`; a weight of None counts as 1."""
         self._sources.append(self._number(_needed(attributes, "edge", "source")))
         self._targets.append(self._number(_needed(attributes, "edge", "target")))
         self._both.append(both)
@@ -136,7 +136,7 @@ def _needed(attributes: Mapping[str, str], element: str, name: str) -> str:
 
 
 def weight_of(text: str, is_whole: bool = False) -> float:
-    """Return the number of a weight, which its type may say is whole; raises ValueError with a sentence."""
+    """Return the number of a weight, an integer if its type says so; raises ValueError with a sentence."""
     token = text.strip(" \t\r\n")
     try:
         return exact(token) if is_whole else nearest(token)
@@ -145,18 +145,18 @@ def weight_of(text: str, is_whole: bool = False) -> float:
 
 
 class XmlReader(Complete):
-    """What readers of graphs in XML share; root: name of the outermost element; graph: its handler."""
+    """Base class of readers of XML graphs; root: name of the root element; graph: its handler."""
 
     root = b""
     graph: type[Handler]
 
-    def recognises(self, head: bytes) -> bool:
-        """Whether the content is XML whose first element has the name of the format, in any encoding of XML."""
+    def recognizes(self, head: bytes) -> bool:
+        """Return whether the content is XML, in any encoding, with the root element of the format."""
         text = head[:HEAD_BYTES].lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n").replace(b"\0", b"")
         return text.startswith(b"<") and (b"<" + self.root in text or b":" + self.root in text)
 
     def read(self, path: Path, limits: ReadLimits) -> ReadResult:
-        """The matrix of the file; raises MatrixFileError or TooLargeError."""
+        """Return the matrix of the file; raises MatrixFileError or TooLargeError."""
         graph = self.graph(Edges(limits))
         with closing(content_blocks(path, limits)) as blocks:
             _Parser(graph).feed(
@@ -166,7 +166,7 @@ class XmlReader(Complete):
 
 
 class _Parser:
-    """Expat, with its callbacks."""
+    """Expat parser with its callbacks."""
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
@@ -182,7 +182,7 @@ class _Parser:
         self._expat.SkippedEntityHandler = self._entity
 
     def feed(self, pieces: Iterator[bytes]) -> None:
-        """Parse all pieces; raises MatrixFileError or TooLargeError."""
+        """Parse all blocks; raises MatrixFileError or TooLargeError."""
         total = 0
         try:
             for piece in pieces:

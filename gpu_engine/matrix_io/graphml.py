@@ -1,4 +1,4 @@
-"""GraphML: Brandes, Eiglsperger, Herman, Himsolt, Marshall, GraphML Progress Report, 2001, and its primer of 2002."""
+"""Reader of GraphML: Brandes et al., GraphML Progress Report, 2001, and its primer of 2002."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ WEIGHT = "weight"
 
 @dataclass
 class _Graph:
-    """The handler of GraphML's elements.
+    """Handler of GraphML elements.
 
     keys      id of a key of edges → (name, type) of the attribute
     defaults  id of a key → its default value
@@ -30,7 +30,7 @@ class _Graph:
     _weight: float | None = None
 
     def start(self, name: str, attributes: Mapping[str, str], parents: list[str]) -> None:
-        """Take an element that begins; raises ValueError with a sentence for one that is wrong."""
+        """Handle the begin of an element; raises ValueError with a sentence for an invalid element."""
         if name == "graph":
             self._begin_graph(attributes, parents)
         elif name == "node":
@@ -69,7 +69,7 @@ class _Graph:
         return next((key for key, (name, _) in self.keys.items() if name.lower() == WEIGHT), "")
 
     def end(self, name: str, text: str) -> None:
-        """Take an element that ends; raises ValueError with a sentence for a weight that is not a number."""
+        """Handle the end of an element; raises ValueError with a sentence for a weight that is not a number."""
         is_weight = bool(self._key) and self._key == self._weight_key()
         is_whole = is_weight and self.keys[self._key][1] in WHOLE
         if name == "default" and is_weight:
@@ -108,7 +108,7 @@ class _Graph:
 
 
 class GraphML(XmlReader):
-    """The reader of one graph with nodes and edges; the edge attribute named weight holds the values."""
+    """Reader of one graph with nodes and edges; the edge attribute named weight has the values."""
 
     name = "GraphML"
     root = b"graphml"

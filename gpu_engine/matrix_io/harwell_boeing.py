@@ -1,4 +1,4 @@
-"""Harwell-Boeing and Rutherford-Boeing files, assembled: fixed columns after a header that names Fortran formats.
+"""Reader of assembled Harwell-Boeing and Rutherford-Boeing files: columns as the Fortran formats in the header say.
 
 Duff, Grimes, Lewis: Users' Guide for the Harwell-Boeing Sparse Matrix Collection (1992), chapter 2; Duff, Grimes,
 Lewis: The Rutherford-Boeing Sparse Matrix Collection (1997), chapter 2. Numbers mean what Fortran reads.
@@ -21,14 +21,14 @@ from gpu_engine.matrix_io.text import Lines
 from gpu_engine.text import units
 
 MIRROR = {"U": 0.0, "R": 0.0, "S": 1.0, "H": 1.0, "Z": -1.0}
-"""A real Hermitian matrix is a symmetric one."""
+"""Pattern of matrix types; a real Hermitian matrix is symmetric."""
 
 TYPE = re.compile(r"[RPICQrpicq][USZHRuszhr][AEae](?=[ \d]|$)")
 AUXILIARY = re.compile(
     r"(?:ord|rhs|sln|est|evl|svl|evc|svc|sbv|sbm|sbp|ipt|icv|lvl|geo|avl|mvl)[ a-z]{2} .{8} [ a-z](?: +\d+)+",
     re.IGNORECASE,
 )
-"""First line of a Rutherford-Boeing file that goes with a matrix: right-hand sides, orderings, values and others."""
+"""Pattern of the first line of an auxiliary Rutherford-Boeing file: right-hand sides, orderings, values, and others."""
 
 COUNT = re.compile(r"[0-9]{0,14}", re.ASCII)
 FIELD_STARTS = (0, 14, 28, 42, 56)
@@ -36,19 +36,19 @@ FORMAT_COLUMNS = ((0, 16), (16, 32), (32, 52))
 
 
 class HarwellBoeing(Complete):
-    """The reader of real, integer and pattern matrices by columns (RUA, RSA, PUA, PSA and so on)."""
+    """Reader of real, integer, and pattern matrices by columns (RUA, RSA, PUA, PSA, and so on)."""
 
     name = "Harwell-Boeing"
 
-    def recognises(self, head: bytes) -> bool:
-        """Whether the third line begins with a type and the fourth with a Fortran format; or an auxiliary file."""
+    def recognizes(self, head: bytes) -> bool:
+        """Return whether lines 3 and 4 begin with a type and a Fortran format, or the file is auxiliary."""
         lines = head.split(b"\n", 4)[:4]
         if len(lines) > 1 and _is_auxiliary(*(line.decode("latin-1") for line in lines[:2])):
             return True
         return len(lines) == 4 and bool(TYPE.match(lines[2].decode("latin-1"))) and lines[3].lstrip()[:1] == b"("
 
     def read(self, path: Path, limits: ReadLimits) -> ReadResult:
-        """The matrix of the file; raises MatrixFileError or TooLargeError."""
+        """Return the matrix of the file; raises MatrixFileError or TooLargeError."""
         with closing(content_blocks(path, limits)) as blocks:
             lines = Lines(blocks, limits)
             header = _header(lines, limits)
@@ -68,7 +68,7 @@ class HarwellBoeing(Complete):
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """What a file says of itself; `formats` are those of pointers, indices and, unless `pattern`, values."""
+    """Header of a file; `formats` are the formats of pointers, indices, and, unless `pattern`, values."""
 
     n_rows: int
     n_cols: int
@@ -79,7 +79,7 @@ class _Header:
 
 
 def _header(lines: Lines, limits: ReadLimits) -> _Header:
-    """The header lines, checked; `lines` stands behind them."""
+    """Return the checked header; `lines` is then after it."""
     title, second = _next(lines), _next(lines)
     if _is_auxiliary(title, second):
         raise MatrixFileError(
@@ -117,7 +117,7 @@ def _next(lines: Lines) -> str:
 
 
 def _counts(line: str, first: int, end: int, number: int) -> list[int]:
-    """The whole numbers in those columns of a header line, where a blank one is 0; or by blanks, if all are there."""
+    """Return the integers of a header line by columns, where a blank is 0, or by blanks if all are present."""
     fields = [line[start : start + 14].strip(" ") for start in FIELD_STARTS[first:end]]
     if not line[: FIELD_STARTS[first]].strip(" ") and all(map(COUNT.fullmatch, fields)):
         return [int(field or 0) for field in fields]
@@ -136,7 +136,7 @@ def _check_kind(kind: str, number: int) -> None:
             number,
         )
     if kind[0] == "C":
-        raise MatrixFileError(f"The type {quote(kind)} is complex; only real matrices are measured.", number)
+        raise MatrixFileError(f"The type {quote(kind)} is complex. Only real matrices are supported.", number)
     if kind[0] == "Q":
         raise MatrixFileError(
             f"The type {quote(kind)} keeps its values in another file; only real, integer and pattern matrices are "
@@ -148,7 +148,7 @@ def _check_kind(kind: str, number: int) -> None:
 
 
 def _formats(line: str, needed: int, number: int) -> tuple[Format, ...]:
-    """The formats of a header line: by columns, or by brackets where one is longer than its columns."""
+    """Return the formats of a header line by columns, or by brackets if one exceeds its columns."""
     by_columns = [line[begin:end] for begin, end in FORMAT_COLUMNS[:needed]]
     try:
         return tuple(_format(text, place == 2, number) for place, text in enumerate(by_columns))
@@ -160,7 +160,7 @@ def _formats(line: str, needed: int, number: int) -> tuple[Format, ...]:
 
 
 def _bracketed(line: str) -> Iterator[str]:
-    """The texts in outermost brackets."""
+    """Yield the texts in outermost brackets."""
     depth, begin = 0, 0
     for place, character in enumerate(line):
         if character == "(":
@@ -172,7 +172,7 @@ def _bracketed(line: str) -> Iterator[str]:
 
 
 def _format(text: str, real: bool, number: int) -> Format:
-    """A Fortran format of whole numbers, or of decimal ones where `real`; Rutherford-Boeing has whole values too."""
+    """Return a Fortran format of integers, or of decimals if `real`; values in Rutherford-Boeing may be integers."""
     try:
         form = fortran_format.parse(text)
         if form.real and not real:

@@ -1,4 +1,4 @@
-"""What an edge list says of itself before its first edge: KONECT's header, the counts of SNAP, a line of sizes."""
+"""Declarations of an edge list before its first edge: KONECT's header, counts of SNAP, or a line of sizes."""
 
 import re
 from collections.abc import Sequence
@@ -22,15 +22,15 @@ NODES = re.compile(rb"^[ \t]*[#%][^\n]*?\b(?:nodes|vertices)[ \t]*[:=][ \t]*(\d{
 EDGES = re.compile(rb"^[ \t]*[#%][^\n]*?\b(?:edges|arcs)[ \t]*[:=][ \t]*(\d{1,18})\b", re.IGNORECASE | re.MULTILINE)
 WHOLE = re.compile(rb"[ \t]*\d{1,19}(?:(?:[ \t]*,[ \t]*|[ \t]+)\d{1,19})*[ \t]*\r?")
 NEAR, NEAR_SHARE, LINES_MIN = 1, 0.1, 4
-"""A count of so many lines that is off by one, or by this share, may be of a file that was cut, or counted wrongly."""
+"""Relative difference up to which a count may belong to a truncated or wrongly counted file."""
 
 TIMES = (1e8, 1e13)
-"""Whole numbers between these, from 1973 in seconds to 2286 in milliseconds, could be times."""
+"""Range of integers that may be times: from 1973 in seconds to 2286 in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What the comments before the first edge declare; None where they do not.
+    """Declarations in the comments before the first edge; None if absent.
 
     konect  the first word of KONECT's header: sym (undirected), asym (directed) or bip (rows and columns)
     """
@@ -42,12 +42,12 @@ class Declared:
 
     @property
     def directed(self) -> bool | None:
-        """The direction that the header says."""
+        """Direction from the header; None if unknown."""
         return {"": None, "sym": False, "asym": True, "bip": True}[self.konect]
 
 
 def declared(head: bytes) -> Declared:
-    """Return what a list that begins so declares in its comments."""
+    """Return the declarations in the comments of a list with this head."""
     if konect := KONECT.match(head):
         numbers = [int(number) if number else None for number in konect.groups()[1:]]
         n_edges, n_rows, n_cols = numbers
@@ -61,7 +61,7 @@ def declared(head: bytes) -> Declared:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How many edges a list has, its smallest id, and the largest of its sources and of its targets; -1 for none."""
+    """Number of edges of a list, its smallest id, and its largest source and target; -1 if there are none."""
 
     n_edges: int
     smallest: int
@@ -70,12 +70,12 @@ class Extent:
 
     @property
     def largest(self) -> int:
-        """The largest id."""
+        """Largest id."""
         return max(self.source, self.target)
 
     @property
     def is_lopsided(self) -> bool:
-        """Whether one side has ids from 0 to at least twice as far as the other, as rows and columns may."""
+        """Whether the largest id of one side is at least twice that of the other, as for rows and columns."""
         low, high = sorted((self.source + 1, self.target + 1))
         return high >= 2 * low
 
@@ -91,11 +91,11 @@ def extent(chunks: Sequence[EdgeChunk]) -> Extent:
 
 
 def fitting_sizes(numbers: Sequence[int], rest: Extent, same_width: bool) -> tuple[int, int] | None:
-    """Return the rows and columns by a first line of whole numbers, None where it does not fit the lines behind it.
+    """Return the rows and columns from a first line of integers; None if it does not fit the following lines.
 
-    rest        the extent of those lines
-    same_width  whether they have as many columns as the first
-    (0, 0) stands for a line that counts the edges alone. An edge may be counted once or in both directions.
+    rest        extent of the following lines
+    same_width  whether they have as many columns as the first line
+    (0, 0) stands for a line that only counts the edges. An edge may be counted once or in both directions.
     """
     counts = {rest.n_edges, 2 * rest.n_edges} | ({rest.n_edges // 2} if rest.n_edges % 2 == 0 else set())
     match numbers:
@@ -115,7 +115,7 @@ def fitting_sizes(numbers: Sequence[int], rest: Extent, same_width: bool) -> tup
 
 
 def resembles_sizes(numbers: Sequence[int], rest: Extent) -> bool:
-    """Return whether a first line of whole numbers would be sizes of the lines behind it, were their count right."""
+    """Return whether a first line of integers fits the following lines, except for a slightly different count."""
     match numbers:
         case [rows, cols, entries] if rest.source <= rows and rest.target <= cols:
             return _is_near(entries, rest.n_edges)
@@ -130,7 +130,7 @@ def _is_near(count: int, n_edges: int) -> bool:
 
 
 def could_be_times(chunks: Sequence[EdgeChunk]) -> bool:
-    """Whether the third column of all lines could be times as well as weights."""
+    """Return whether the third column of all lines may be times instead of weights."""
     return all(
         bool(np.all((chunk.weights >= TIMES[0]) & (chunk.weights < TIMES[1]) & (chunk.weights % 1 == 0)))
         for chunk in chunks

@@ -1,4 +1,4 @@
-"""The banner, comments and size line of a Matrix Market file, believed only as far as the file can bear them out."""
+"""Banner, comments, and size line of a Matrix Market file, checked against the size of the file."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from gpu_engine.text import units
 
 UTF8_BOM = b"\xef\xbb\xbf"
 BANNERS = ("%%matrixmarket", "%matrixmarket")
-"""First words of a banner: with one percent sign too, as Network Repository writes it and SciPy reads it."""
+"""First words of a banner, also with one percent sign, as Network Repository writes and SciPy reads it."""
 
 FIRST = re.compile(
     rb"[ \t]*+(?:%[^\n]*matrix[ _-]?market|[%#]*+[ \t]*+matrix[ _-]?market\b"
@@ -19,7 +19,7 @@ FIRST = re.compile(
     rb"|[%#][^\n]*\b(?:coordinate|array)[ \t]++(?:real|double|complex|(?:unsigned-)?integer|pattern)\b)",
     re.IGNORECASE,
 )
-"""A first line that is a banner, or was meant as one: never a comment of an edge list."""
+"""Pattern of a first line that is, or was meant as, a banner, in contrast to comments of edge lists."""
 
 LATER = re.compile(rb"^[ \t]*+%++[ \t]*+matrixmarket[ \t]++(?:matrix|vector)\b", re.IGNORECASE | re.MULTILINE)
 PASSED = comment_lines("#%")
@@ -42,9 +42,9 @@ SYMMETRIES = {
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file says of itself; `entries` counts its entry lines, `line` is the number of the size line.
+    """Header of a file; `entries`: number of entry lines, `line`: number of the size line.
 
-    chosen  the field that somebody else had to name; empty: the banner has it
+    chosen  field from the options; empty if the banner has a field
     """
 
     coordinate: bool
@@ -58,13 +58,13 @@ class Header:
 
     @property
     def entry_bytes(self) -> int:
-        """The fewest bytes of an entry line with its newline."""
+        """Minimum bytes of an entry line with its newline."""
         columns = (2 if self.coordinate else 0) + (1 if self.kind != tokenizer.PATTERN else 0)
         return 2 * columns
 
 
 def is_banner(head: bytes) -> bool:
-    """Whether a text begins as a Matrix Market file does, or was meant to: the banner misspelt, or behind comments."""
+    """Return whether a text begins with a banner, which may be misspelled or follow comments."""
     text = head.removeprefix(UTF8_BOM)
     if FIRST.match(text):
         return True
@@ -73,20 +73,20 @@ def is_banner(head: bytes) -> bool:
 
 
 def lacks_field(head: bytes) -> bool:
-    """Whether the first line of a text lacks the field alone, as in files of ORNL."""
+    """Return whether the first line of a text lacks only the field, as in files of ORNL."""
     return _lacks_field(_words(first_line(head))[0])
 
 
 def first_line(head: bytes) -> bytes:
-    """The first line of a text, without its end."""
+    """Return the first line of a text, without its line end."""
     return head.partition(b"\n")[0].removesuffix(b"\r")
 
 
 def read_header(lines: Lines, text_bytes: int, limits: ReadLimits, field: str = "named") -> Header:
-    """The header, checked against the most bytes that the text can have; `lines` stands behind it.
+    """Return the header, checked against the maximum bytes of the text; `lines` is then after it.
 
-    field  what a banner without one means; `named`: that is refused, with the hint to choose one
-    Raises MatrixFileError for what it cannot mean and TooLargeError for more than the limits.
+    field  field for a banner without one; `named`: such a banner is an error with a hint
+    Raises MatrixFileError for an invalid header and TooLargeError for one that exceeds the limits.
     """
     line = lines.next_line() or b""
     coordinate, kind, symmetry = parse_banner(line, field)
@@ -103,9 +103,9 @@ def read_header(lines: Lines, text_bytes: int, limits: ReadLimits, field: str = 
 
 
 def parse_banner(line: bytes, chosen: str) -> tuple[bool, int, int]:
-    """(coordinate, kind, symmetry) of the first line; chosen: as `read_header`.
+    """Return (coordinate, kind, symmetry) of the first line; chosen: as `field` of `read_header`.
 
-    Raises MatrixFileError, with the hint to choose a field where that alone is missing.
+    Raises MatrixFileError, with the hint to choose a field if only the field is missing.
     """
     if b"\r" in line:
         raise MatrixFileError("The lines end with CR alone; save the file with LF or CRLF line ends.", 1)
@@ -118,8 +118,8 @@ def parse_banner(line: bytes, chosen: str) -> tuple[bool, int, int]:
     _check_word("layout", layout, LAYOUTS)
     if field == "complex":
         raise MatrixFileError(
-            f"The matrix is {field} {symmetry}; only real matrices are measured: field real, double, integer or "
-            "pattern, symmetry general, symmetric, skew-symmetric or hermitian.",
+            f"The matrix is {field} {symmetry}. Only real matrices are supported (field real, double, integer, or "
+            "pattern; symmetry general, symmetric, skew-symmetric, or hermitian).",
             1,
         )
     _check_word("field", field, tuple(KINDS))
@@ -130,35 +130,35 @@ def parse_banner(line: bytes, chosen: str) -> tuple[bool, int, int]:
 
 
 def _words(line: bytes) -> tuple[list[str], str]:
-    """The words of a first line, and the line as text."""
+    """Return the words of a first line, and the line as text."""
     text = line.removeprefix(UTF8_BOM).decode("utf-8", "backslashreplace").strip(" \t")
-    # Blanks and tabs alone part words, and ASCII letters alone have two cases, as in every other reader.
+    # As in other readers, only blanks and tabs separate words, and only ASCII letters have two cases.
     return re.split(r"[ \t]+", text.lower() if text.isascii() else text), text
 
 
 def _lacks_field(words: list[str]) -> bool:
-    # What is hermitian without a field may be complex.
+    # A hermitian matrix without a field may be complex.
     return len(words) == 4 and words[2] in LAYOUTS and words[3] in SYMMETRIES and words[3] != "hermitian"
 
 
-def _check_words(words: list[str], shown: str) -> None:
-    """Raises MatrixFileError unless the banner has its five words; says which one is missing."""
+def _check_words(words: list[str], banner: str) -> None:
+    """Raise MatrixFileError unless the banner has its five words; says which one is missing."""
     form = "expected '%%MatrixMarket matrix coordinate real general' or the like"
     if words[0] not in BANNERS or len(words) > 5:
-        raise MatrixFileError(f"{shown} is no first line of Matrix Market; {form}. Correct it.", 1)
+        raise MatrixFileError(f"{banner} is not a valid first line of Matrix Market; {form}. Correct it.", 1)
     if _lacks_field(words):
         raise MatrixFileError(
-            f"{shown} lacks the field before {words[3]!r}; {form}. The field is real where the lines have a value, "
-            "pattern where they have none.",
+            f"{banner} lacks the field before {words[3]!r}; {form}. The field is real if the lines have a value, "
+            "pattern if they have none.",
             1,
             "choose_field",
         )
     if len(words) == 4 and words[2] in LAYOUTS and words[3] in KINDS:
         raise MatrixFileError(
-            f"{shown} lacks the symmetry at its end; {form}. Add general if all entries are listed.", 1
+            f"{banner} lacks the symmetry at its end; {form}. Add general if all entries are listed.", 1
         )
     if len(words) < 5:
-        raise MatrixFileError(f"{shown} has {len(words)} words of five; {form}.", 1)
+        raise MatrixFileError(f"{banner} has {len(words)} words of five; {form}.", 1)
 
 
 def _check_word(what: str, word: str, known: tuple[str, ...]) -> None:
@@ -167,7 +167,7 @@ def _check_word(what: str, word: str, known: tuple[str, ...]) -> None:
 
 
 def _size_line(lines: Lines) -> str:
-    """The first line that is neither a comment nor blank."""
+    """Return the first line that is neither a comment nor blank."""
     lines.skip_comments()
     line = lines.next_line()
     if line is None:
@@ -176,7 +176,7 @@ def _size_line(lines: Lines) -> str:
 
 
 def _parse_sizes(line: str, coordinate: bool, number: int) -> list[int]:
-    """Two or three whole numbers that are not negative."""
+    """Return the two or three non-negative integers of the size line."""
     form = "rows columns entries" if coordinate else "rows columns"
     words = re.split(r"[ \t]+", line)
     if len(words) != len(form.split()) or not all(re.fullmatch(r"\d+", word, re.ASCII) for word in words):
@@ -191,12 +191,12 @@ def _array_entries(n_rows: int, n_cols: int, symmetry: int) -> int:
 
 
 def with_diagonal(header: Header) -> int:
-    """Return the values of a skew-symmetric array that holds its zero diagonal too, as SciPy before 1.1 wrote it."""
+    """Return the number of values of a skew-symmetric array with its zero diagonal, as SciPy before 1.1 wrote it."""
     return header.n_rows * (header.n_rows + 1) // 2
 
 
 def _check_plausible(header: Header, text_bytes: int) -> None:
-    """Raises MatrixFileError where the file is too small for the entries that the header promises."""
+    """Raise MatrixFileError if the file is too small for the number of entries in the header."""
     # The last line may lack its newline.
     if header.entries * header.entry_bytes > text_bytes + 1:
         raise MatrixFileError(
@@ -207,7 +207,7 @@ def _check_plausible(header: Header, text_bytes: int) -> None:
 
 
 def _check_limits(header: Header, limits: ReadLimits) -> None:
-    """Raises TooLargeError for a matrix that may not be read however honest the header is."""
+    """Raise TooLargeError for a header that exceeds the limits."""
     check_shape(header.n_rows, header.n_cols, header.entries, limits, f"Line {header.line}: the")
     if header.coordinate and header.entries > limits.nnz_max:
         raise TooLargeError(

@@ -1,7 +1,7 @@
-"""MATLAB .mat files of version 5 (save with -v7 or -v6): The MathWorks, MAT-File Format, chapter 1.
+"""Reader of MATLAB .mat files of version 5 (save with -v7 or -v6): The MathWorks, MAT-File Format, chapter 1.
 
-SciPy's loadmat is not used: it looks types up by numbers of the file without a bound (scipy#25829), so that a damaged
-file ends the process. Here every tag is checked and every size is believed once so many bytes have arrived.
+SciPy's loadmat is not used: it uses type numbers of the file as unchecked indices (scipy#25829), so that a damaged
+file ends the process. This reader checks every tag, and trusts a size only after that many bytes have arrived.
 """
 
 import zlib
@@ -24,10 +24,10 @@ MAGIC = b"MATLAB"
 HEADER_BYTES = 128
 VERSION_AT = 124
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
-"""Types of data elements that hold numbers."""
+"""Types of data elements with numbers."""
 
 NAMES = {1: "i1", 2: "u1", 16: "u1"}
-"""Types of data elements that hold names: MATLAB writes the first, other programs also the others."""
+"""Types of data elements with names: MATLAB writes the first, other programs also the others."""
 
 MATRIX, COMPRESSED = 14, 15
 STRUCT, SPARSE, OPAQUE = 2, 5, 17
@@ -40,46 +40,46 @@ V73 = "This is a MATLAB v7.3 (HDF5) file; save it again with save(file, variable
 
 
 class MatlabFile(Complete):
-    """The reader of `Problem.A`, as SuiteSparse names it, or of the one sparse variable."""
+    """Reader of `Problem.A`, as SuiteSparse names it, or of the only sparse variable."""
 
     name = "MATLAB .mat v5"
 
-    def recognises(self, head: bytes) -> bool:
-        """Whether the content begins with MATLAB's words, or its header ends as the document says."""
+    def recognizes(self, head: bytes) -> bool:
+        """Return whether the content begins with MATLAB's text, or its header ends as documented."""
         return head.startswith(MAGIC) or head[VERSION_AT:HEADER_BYTES] in (b"\0\1IM", b"\1\0MI")
 
     def read(self, path: Path, limits: ReadLimits) -> ReadResult:
-        """The matrix of the file; raises MatrixFileError or TooLargeError."""
+        """Return the matrix of the file; raises MatrixFileError or TooLargeError."""
         with closing(content_blocks(path, limits)) as blocks:
-            found = _Variables(ByteStream(blocks, ".mat file"), limits)
-            found.read()
-        return build(found.chosen(), limits, f"Read from the variable {quote(found.name)} of the file.")
+            variables = _Variables(ByteStream(blocks, ".mat file"), limits)
+            variables.read()
+        return build(variables.chosen(), limits, f"Read from the variable {quote(variables.name)} of the file.")
 
 
 @dataclass
 class _Variables:
-    """What a file holds: one sparse matrix is kept, of all others the name."""
+    """Variables of a file: one sparse matrix, and the names of the others."""
 
     stream: ByteStream
     limits: ReadLimits
     name: str = ""
     inflated: int = 0
-    _kept: Compressed | None = None
+    _stored: Compressed | None = None
     _sparse: list[str] = field(default_factory=list)
     _others: list[str] = field(default_factory=list)
 
     def chosen(self) -> Compressed:
-        """Problem.A, or the one sparse variable; raises MatrixFileError where there is neither."""
+        """Return Problem.A or the only sparse variable; raises MatrixFileError if there is neither."""
         if self.name != "Problem.A" and len(self._sparse) > 1:
             names = " and ".join(map(quote, self._sparse[:2]))
             raise MatrixFileError(f"The file holds {len(self._sparse)} sparse matrices ({names} …); save one alone.")
-        if self._kept is None:
+        if self._stored is None:
             names = ", ".join(map(quote, self._others[:2])) or "no variable"
             raise MatrixFileError(f"The file holds no sparse matrix but {names}; save sparse(A) with save(file, 'A').")
-        return self._kept
+        return self._stored
 
     def read(self) -> None:
-        """Every variable to the end of the file."""
+        """Read all variables to the end of the file."""
         order = _byte_order(self.stream.take(HEADER_BYTES))
         variables = 0
         while not self.stream.final_storage():
@@ -95,10 +95,10 @@ class _Variables:
                 self._matrix(element)
 
     def _inflate(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
-        """The content of a zlib stream that is all of these blocks, checksum verified."""
-        packer, taken = zlib.decompressobj(), 0
+        """Yield the content of a zlib stream that is all of these blocks, checksum verified."""
+        packer, compressed = zlib.decompressobj(), 0
         for block in blocks:
-            taken, pending = taken + len(block), block
+            compressed, pending = compressed + len(block), block
             while pending and not packer.eof:
                 try:
                     content = packer.decompress(pending, MIB)
@@ -116,7 +116,7 @@ class _Variables:
             raise MatrixFileError("A variable of the .mat file ends too early; send the whole file.")
 
     def _matrix(self, element: "_Element", prefix: str = "") -> None:
-        """A variable, or a field of the struct `prefix`, read to its end."""
+        """Return a variable, or a field of the struct `prefix`, read to its end."""
         if element.kind != MATRIX:
             raise MatrixFileError(f"The .mat file has an element of type {element.kind} where a variable should be.")
         if element.size:
@@ -130,7 +130,7 @@ class _Variables:
         element.skip()
 
     def _problem(self, element: "_Element") -> None:
-        """The fields of a struct, in order."""
+        """Return the fields of a struct, in order."""
         length = element.numbers("the length of field names", SMALL_BYTES)
         names = element.numbers("the field names", FIELDS_MAX * 64).tobytes()
         width = int(length[0]) if length.size == 1 else 0
@@ -144,7 +144,7 @@ class _Variables:
             inner.skip()
 
     def _keep(self, element: "_Element", flags: int, shape: tuple[int, ...], name: str) -> None:
-        """Reads the arrays of a sparse matrix, if they may still be wanted."""
+        """Read the arrays of a sparse matrix, if they may still be wanted."""
         if not name or len(shape) != 2:
             what = f"{len(shape)} dimensions" if name else "no name"
             raise MatrixFileError(
@@ -154,7 +154,7 @@ class _Variables:
         if self.name == "Problem.A" or (len(self._sparse) > 1 and name != "Problem.A"):
             return
         if flags & COMPLEX_FLAG:
-            raise MatrixFileError(f"The matrix {quote(name)} is complex; only real matrices are measured.")
+            raise MatrixFileError(f"The matrix {quote(name)} is complex. Only real matrices are supported.")
         rows, pointers, values = (element.numbers(what) for what in ("rows", "column pointers", "values"))
         rows, pointers = whole(rows, "row indices"), whole(pointers, "column pointers")
         nnz = int(pointers[-1]) if pointers.size else 0
@@ -163,7 +163,10 @@ class _Variables:
                 f"The matrix {quote(name)} has {rows.size} rows and {values.size} values for {nnz} entries."
             )
         # MATLAB keeps room for entries to come behind the last one.
-        self._kept, self.name = Compressed(shape[0], shape[1], pointers, rows[:nnz], values[:nnz], by_column=True), name
+        self._stored, self.name = (
+            Compressed(shape[0], shape[1], pointers, rows[:nnz], values[:nnz], by_column=True),
+            name,
+        )
 
 
 class _Element:
@@ -183,11 +186,13 @@ class _Element:
             raise MatrixFileError(f"The .mat file has an element of {self.size} bytes that goes past its end.")
 
     def numbers(self, what: str, bytes_max: int | None = None, types: Mapping[int, str] = NUMBERS) -> Any:
-        """The numbers of the next element within this one, in its own dtype; raises MatrixFileError for others."""
+        """Return the numbers of the next element within this one, in its dtype; raises MatrixFileError for others."""
         inner = _Element(self.stream, self.order, self.end)
         dtype = np.dtype(self.order + types.get(inner.kind, "V0"))
         if dtype.kind == "V" or inner.size % dtype.itemsize:
-            raise MatrixFileError(f"The .mat file gives {what} as {inner.size} bytes of type {inner.kind}: no numbers.")
+            raise MatrixFileError(
+                f"The .mat file has {what} as {inner.size} bytes of type {inner.kind}, which are not numbers."
+            )
         if bytes_max is not None and inner.size > bytes_max:
             raise MatrixFileError(f"The .mat file gives {what} in {inner.size} bytes; at most {bytes_max} make sense.")
         content = inner.small[: inner.size] or self.stream.take(inner.size)
@@ -195,12 +200,12 @@ class _Element:
         return np.frombuffer(content, dtype)
 
     def skip(self) -> None:
-        """Goes to the end; the padding of the last variable of a file may be missing."""
+        """Skip to the end; the padding of the last variable of a file may be missing."""
         self.stream.skip(self.end - self.stream.position)
 
 
 def _byte_order(header: bytes) -> str:
-    """'<' or '>'; raises MatrixFileError for another version of the format."""
+    """Return '<' or '>'; raises MatrixFileError for another version of the format."""
     order = {b"IM": "<", b"MI": ">"}.get(header[126:])
     if order is None:
         raise MatrixFileError("The .mat file has a damaged header; save it again with save(file, variable, '-v7').")
@@ -215,7 +220,7 @@ def _byte_order(header: bytes) -> str:
 
 
 def _preamble(element: _Element, prefix: str) -> tuple[int, tuple[int, ...], str]:
-    """(array flags, sizes, name) at the begin of a variable."""
+    """Return (array flags, sizes, name) at the begin of a variable."""
     flags = element.numbers("the flags of a variable", 8)
     if flags.dtype.newbyteorder("=").str[1:] != "u4" or flags.size != 2:
         raise MatrixFileError("A variable of the .mat file has damaged flags; save it again.")

@@ -1,4 +1,4 @@
-"""MATLAB .mat files of version 4 (save with -v4): The MathWorks, MAT-File Format, chapter 2.
+"""Reader of MATLAB .mat files of version 4 (save with -v4): The MathWorks, MAT-File Format, chapter 2.
 
 A sparse matrix is a table of three columns, row, column and value, whose last line is the shape.
 """
@@ -30,16 +30,16 @@ REAL_COLUMNS, COMPLEX_COLUMNS = 3, 4
 
 
 class MatlabV4File(Complete):
-    """The reader of the one sparse variable."""
+    """Reader of the only sparse variable."""
 
     name = "MATLAB .mat v4"
 
-    def recognises(self, head: bytes) -> bool:
-        """Whether the content begins with the header of a variable that has a name."""
+    def recognizes(self, head: bytes) -> bool:
+        """Return whether the content begins with the header of a variable that has a name."""
         return _header(head[:HEADER_BYTES]) is not None and bool(NAME.match(head, HEADER_BYTES))
 
     def read(self, path: Path, limits: ReadLimits) -> ReadResult:
-        """The matrix of the file; raises MatrixFileError or TooLargeError."""
+        """Return the matrix of the file; raises MatrixFileError or TooLargeError."""
         variables = _Variables()
         with closing(content_blocks(path, limits)) as blocks:
             variables.read(ByteStream(blocks, ".mat file"))
@@ -48,7 +48,7 @@ class MatlabV4File(Complete):
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """What a variable says of itself; `machine` names one whose numbers are not IEEE's."""
+    """Header of a variable; `machine`: name of a number format other than IEEE's."""
 
     dtype: Any
     kind: int
@@ -60,12 +60,12 @@ class _Header:
 
     @property
     def bytes(self) -> int:
-        """Size of the numbers behind the name."""
+        """Size of the numbers after the name, in bytes."""
         return self.n_rows * self.n_cols * int(self.dtype.itemsize) * (2 if self.is_complex else 1)
 
 
 def _header(content: bytes) -> _Header | None:
-    """The header of a variable; None where the bytes are none."""
+    """Return the header of a variable; None where the bytes are none."""
     for order in ORDERS.values():
         kind, *sizes = (
             (int(number) for number in np.frombuffer(content, f"{order}i4", 5)) if len(content) == 20 else (-1,)
@@ -85,7 +85,7 @@ def _header(content: bytes) -> _Header | None:
 
 @dataclass
 class _Variables:
-    """What a file holds: one sparse matrix as its table [rows, 3], of all others the name."""
+    """Variables of a file: one sparse matrix as its table [rows, 3], and the names of the others."""
 
     _table: Any = None
     _sparse: list[str] = field(default_factory=list)
@@ -118,7 +118,7 @@ class _Variables:
             stream.skip(header.bytes)
             return
         if header.is_complex or header.n_cols == COMPLEX_COLUMNS:
-            raise MatrixFileError(f"The matrix {quote(name)} is complex; only real matrices are measured.")
+            raise MatrixFileError(f"The matrix {quote(name)} is complex. Only real matrices are supported.")
         if header.n_cols != REAL_COLUMNS or header.n_rows < 1:
             raise MatrixFileError(
                 f"The sparse matrix {quote(name)} is a table of {header.n_rows} × {header.n_cols}; expected 3 columns "
@@ -128,7 +128,7 @@ class _Variables:
         self._table = np.frombuffer(content, header.dtype).reshape((header.n_rows, header.n_cols), order="F")
 
     def matrix(self, limits: ReadLimits) -> ReadResult:
-        """The one sparse variable; raises MatrixFileError where there is none, or another."""
+        """Return the only sparse variable; raises MatrixFileError if there are none or several."""
         if len(self._sparse) > 1:
             names = " and ".join(map(quote, self._sparse[:2]))
             raise MatrixFileError(f"The file holds {len(self._sparse)} sparse matrices ({names} …); save one alone.")

@@ -1,4 +1,4 @@
-"""Matrix Market files: https://math.nist.gov/MatrixMarket/formats.html, read strictly: what is unclear is refused."""
+"""Strict reader of Matrix Market files (https://math.nist.gov/MatrixMarket/formats.html)."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -34,27 +34,27 @@ ONE = np.ones(1)
 
 
 class MatrixMarket:
-    """The reader of `.mtx` text, plain or compressed."""
+    """Reader of `.mtx` text, plain or compressed."""
 
     name = "Matrix Market"
 
     def __init__(self, options: ReadOptions | None = None) -> None:
         self.options = options or ReadOptions()
 
-    def recognises(self, head: bytes) -> bool:
-        """Whether the text begins with the banner."""
+    def recognizes(self, head: bytes) -> bool:
+        """Return whether the text begins with the banner."""
         return is_banner(head)
 
     def leaves_open(self, head: bytes) -> tuple[str, ...]:
-        """The field, where the banner lacks it."""
+        """Return ("field",) if the banner lacks the field."""
         return ("field",) if lacks_field(head) else ()
 
-    def told(self, options: ReadOptions) -> "MatrixMarket":
-        """The reader of files whose missing field is the one chosen."""
+    def with_options(self, options: ReadOptions) -> "MatrixMarket":
+        """Return the reader with these options, which determine a missing field."""
         return MatrixMarket(options)
 
     def refusal(self, head: bytes) -> MatrixFileError | None:
-        """The error of a banner without a field."""
+        """Return the error of a banner without a field, else None."""
         try:
             parse_banner(first_line(head), self.options.field)
         except MatrixFileError as error:
@@ -62,16 +62,16 @@ class MatrixMarket:
         return None
 
     def read(self, path: Path, limits: ReadLimits) -> ReadResult:
-        """The matrix of the file; raises MatrixFileError or TooLargeError."""
+        """Return the matrix of the file; raises MatrixFileError or TooLargeError."""
         with closing(content_blocks(path, limits)) as blocks:
             lines = Lines(blocks, limits, COMMENTS)
             return read_market(lines, content_bytes_max(path, limits), limits, self.options.field)
 
 
 def read_market(lines: Lines, text_bytes: int, limits: ReadLimits, field: str = "named") -> ReadResult:
-    """The matrix of a text of at most that many bytes, which is read to its end.
+    """Return the matrix of a text of at most `text_bytes` bytes, which is read to its end.
 
-    field  of the values where the banner lacks one; `named`: that is refused
+    field  field for a banner without one; `named`: such a banner is an error
     Raises MatrixFileError or TooLargeError.
     """
     header = read_header(lines, text_bytes, limits, field)
@@ -82,7 +82,7 @@ def read_market(lines: Lines, text_bytes: int, limits: ReadLimits, field: str = 
 
 
 class _Entries:
-    """The entry lines of a file, block by block."""
+    """Reader of the entry lines of a file, by blocks."""
 
     def __init__(self, header: Header, lines: Lines, limits: ReadLimits) -> None:
         capacity = (BLOCK_BYTES + limits.line_bytes) // header.entry_bytes + 1
@@ -99,16 +99,16 @@ class _Entries:
 
     @property
     def upper(self) -> bool:
-        """Whether all entries off the diagonal lie above it."""
+        """Whether all off-diagonal entries lie above the diagonal."""
         return bool(self._triangle[0] == 2) and self._header.coordinate
 
     @property
     def final_newline(self) -> bool:
-        """Whether the last line ended as lines do."""
+        """Whether the last line has a line end."""
         return self._lines.final_newline
 
     def chunks(self) -> Iterator[Chunk]:
-        """Every entry of the file; raises unless there are as many as the header says."""
+        """Yield all entries of the file; raises MatrixFileError if their number differs from the header."""
         yield from self._skew_array() if self._is_skew_array else self._checked(self._parsed())
         if self._done < self._header.entries:
             raise MatrixFileError(
@@ -122,7 +122,7 @@ class _Entries:
             yield self._parse(block)
 
     def _checked(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """The same chunks; raises TooLargeError beyond the limit of nonzeros."""
+        """Yield the chunks; raises TooLargeError above the limit of nonzeros."""
         for chunk in chunks:
             mirrored = int(np.count_nonzero(chunk.rows != chunk.cols)) if self._header.symmetry else 0
             self._nnz += chunk.rows.size + mirrored
@@ -133,7 +133,7 @@ class _Entries:
             yield chunk
 
     def _skew_array(self) -> Iterator[Chunk]:
-        """The entries of a skew-symmetric array, whose number of values says whether it holds the diagonal."""
+        """Yield the entries of a skew-symmetric array, whose number of values says whether it holds the diagonal."""
         # Rows hold the numbers of the values until the last of them has come.
         parts = list(self._parsed())
         shapes = (self._header.entries, self._allowed)
@@ -176,13 +176,15 @@ class _Entries:
                 raise MatrixFileError(f"The value {quote(token)} {error}.", self._lines.number + 1 + line) from None
 
     def _refuse(self, status: int, line: bytes, number: int) -> None:
-        """Raises the error of a line at fault."""
+        """Raise the error of a line at fault."""
         header = self._header
         if status == tokenizer.TOO_LONG:
             raise TooLargeError(f"Line {number} is longer than {self._layout[-1]} bytes, the limit of a line.")
         if status == tokenizer.TOO_MANY:
             what = "the header" if header.coordinate else "such an array"
-            words = f"An entry more than the {self._allowed} of {what}; correct the header or remove it."
+            words = (
+                f"The line is one entry more than the {self._allowed} of {what}. Correct the header or remove the line."
+            )
         elif status == tokenizer.BOTH_TRIANGLES:
             words = "The entry lies in the other triangle; a symmetric file holds one. Say general, or remove one."
         elif status == tokenizer.SKEW_DIAGONAL:
@@ -193,7 +195,7 @@ class _Entries:
         raise MatrixFileError(words, number)
 
     def _chunk(self, count: int) -> Chunk:
-        """A copy of the entries just parsed."""
+        """Return a copy of the entries just parsed."""
         rows, cols, values = (array[:count] for array in self._scratch)
         if self._header.coordinate:
             pattern = self._header.kind == tokenizer.PATTERN
@@ -206,7 +208,7 @@ class _Entries:
 
 
 def _array_places(header: Header, number: Any, has_diagonal: bool = False) -> tuple[Any, Any]:
-    """(rows, cols) int32 of the values of that 0-based number in column order; of a symmetric one the lower half."""
+    """Return (rows, cols) int32 of array values by 0-based number in column order; symmetric: the lower half."""
     lost = 1 if header.symmetry == tokenizer.SKEW and not has_diagonal else 0
     column = np.arange(header.n_cols, dtype=np.int64)
     top = np.zeros_like(column) if header.symmetry == tokenizer.GENERAL else column + lost
@@ -217,11 +219,11 @@ def _array_places(header: Header, number: Any, has_diagonal: bool = False) -> tu
 
 def _notes(header: Header, entries: _Entries, duplicates: int) -> Iterator[str]:
     if header.chosen:
-        yield f"The first line names no field; the entries were read as {header.chosen}, as was chosen."
+        yield f"The first line names no field; the entries were read as {header.chosen}, as chosen."
     if header.kind == tokenizer.PATTERN:
         yield "The file has no values; every entry is 1."
     if header.symmetry != tokenizer.GENERAL:
-        yield "The file holds one triangle; the other was mirrored from it."
+        yield "The file has one triangle; the other was mirrored from it."
     if entries.upper:
         yield "The entries lie above the diagonal, where the standard puts them below it."
     if duplicates:

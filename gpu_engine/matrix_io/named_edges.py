@@ -1,4 +1,4 @@
-"""Edge lists whose ids are names: a line `alice bob`, or with a weight. Names are numbered in alphabetical order."""
+"""Reader of edge lists with names as ids: lines `alice bob [weight]`. Names are numbered in alphabetical order."""
 
 import csv
 import re
@@ -20,12 +20,12 @@ from gpu_engine.text import units
 
 BLANKS = " \t"
 HEADINGS = {"source", "target", "from", "to", "src", "dst", "tail", "head", "u", "v", "node1", "node2", "id1", "id2"}
-"""What the columns of ends are called: a first line of two of these is no edge."""
+"""Names of end columns: a first line with two of these is a heading."""
 
 
 @dataclass(slots=True)
 class EdgeChunk:
-    """Edges: sources, targets int64 [n]; weights float64 [n], or [1] where all are 1."""
+    """A chunk of edges: sources, targets int64 [n]; weights float64 [n], or [1] if all are 1."""
 
     sources: Any
     targets: Any
@@ -33,7 +33,7 @@ class EdgeChunk:
 
 
 def are_names(first: bytes, second: bytes) -> bool:
-    """Whether the first two lines that are no comments are edges between names, or a heading and such an edge."""
+    """Return whether the first two lines after comments are edges between names, or a heading and such an edge."""
     with suppress(UnicodeDecodeError, csv.Error):
         lines = [line.removesuffix(b"\r").decode() for line in (first, second)]
         separator = _separator(lines[0])
@@ -43,7 +43,7 @@ def are_names(first: bytes, second: bytes) -> bool:
 
 
 class NamedEdges:
-    """The edge lines of a file, block by block; every name has a number in the order in which it comes."""
+    """Reader of the edge lines of a file, by blocks; names are numbered in the order of their occurrence."""
 
     def __init__(self, lines: Lines, options: ReadOptions, limits: ReadLimits) -> None:
         self._lines, self._limits, self._options = lines, limits, options
@@ -52,26 +52,26 @@ class NamedEdges:
 
     @property
     def columns(self) -> int:
-        """The columns of a line."""
+        """Number of columns per line."""
         return self._width
 
     @property
     def final_newline(self) -> bool:
-        """Whether the last line ended as lines do."""
+        """Whether the last line has a line end."""
         return self._lines.final_newline
 
-    def relabelled(self, n: int, largest: int) -> str:  # noqa: ARG002
-        """What became of the ids, as a sentence."""
+    def relabelling_note(self, n: int, largest: int) -> str:  # noqa: ARG002
+        """Return a sentence on the relabeling of the ids."""
         first, last = min(self._numbers), max(self._numbers)
         return f"{n} distinct names, from {quote(first)} to {quote(last)}, became 0 … {n - 1} in alphabetical order."
 
     def chunks(self) -> Iterator[EdgeChunk]:
-        """Every edge of the file, its ends the places of their names in alphabetical order."""
-        found = list(self._read())
+        """Yield all edges of the file, with indices of their names in alphabetical order."""
+        chunks = list(self._read())
         places = np.empty(len(self._numbers), np.int64)
         for place, name in enumerate(sorted(self._numbers)):
             places[self._numbers[name]] = place
-        for chunk in found:
+        for chunk in chunks:
             yield EdgeChunk(places[chunk.sources], places[chunk.targets], chunk.weights)
 
     def _read(self) -> Iterator[EdgeChunk]:
@@ -108,7 +108,7 @@ class NamedEdges:
         return EdgeChunk(pairs[:, 0], pairs[:, 1], np.array(weights) if valued else np.ones(1))
 
     def _edge(self, line: bytes) -> tuple[str, str, float]:
-        """Source, target and weight of a line; raises MatrixFileError without the line's number."""
+        """Return source, target, and weight of a line; raises MatrixFileError without the line number."""
         if len(line) > self._limits.line_bytes:
             limit = self._limits.line_bytes
             raise TooLargeError(f"Line {self._lines.number} is longer than {limit} bytes, the limit of a line.")
@@ -132,12 +132,12 @@ class NamedEdges:
 
 
 def _separator(line: str) -> str:
-    """What separates the columns of a file whose first line this is: a comma, a tab, or nothing but blanks."""
+    """Return what separates the columns of a file whose first line this is: a comma, a tab, or nothing but blanks."""
     return next((sign for sign in (",", "\t") if sign in line.strip(BLANKS)), "")
 
 
 def _columns(line: str, separator: str) -> list[str]:
-    """The columns of a line; quotation marks as in CSV where commas separate them."""
+    """Return the columns of a line; quotation marks as in CSV where commas separate them."""
     line = line.strip(BLANKS)
     if separator == "," and '"' in line:
         (columns,) = csv.reader([line], skipinitialspace=True, strict=True)
@@ -147,7 +147,7 @@ def _columns(line: str, separator: str) -> list[str]:
 
 
 def _is_edge(columns: list[str]) -> bool:
-    """Whether both ends begin as names do, and a third column is a number."""
+    """Return whether both ends begin as names do, and a third column is a number."""
     if len(columns) not in (2, 3) or not (columns[0] and columns[1]):
         return False
     named = all(end[0].isalpha() or end[0] == "_" for end in columns[:2])
@@ -155,13 +155,13 @@ def _is_edge(columns: list[str]) -> bool:
 
 
 def _is_heading(columns: list[str]) -> bool:
-    """Whether a first line names the columns: by usual names, or as it has no number where the edges have one."""
+    """Return whether a first line is a heading: usual names, or no number in a column of numbers."""
     ends = {column.lower() for column in columns[:2]}
     return ends <= HEADINGS or (len(columns) == 3 and not NUMBER.fullmatch(columns[2]))
 
 
 def _problem(name: str) -> str:
-    """Why this is no name of an end, or nothing."""
+    """Return the error of a name, or ""."""
     if not name:
         return "An end of the edge is empty."
     if re.fullmatch("[+-]?[0-9]+", name):
@@ -170,7 +170,7 @@ def _problem(name: str) -> str:
 
 
 def _weight(token: str) -> float:
-    """The nearest fp64 number; raises MatrixFileError."""
+    """Return the nearest fp64 number; raises MatrixFileError."""
     if problem := explain_value(token, market.REAL):
         raise MatrixFileError(problem)
     try:

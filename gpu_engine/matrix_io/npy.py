@@ -1,4 +1,4 @@
-"""Arrays of NumPy within a zip archive, read without NumPy's loader: that trusts the shapes that an array names."""
+"""Reads NumPy arrays in a zip archive without NumPy's loader, which trusts the shape in the header."""
 
 import ast
 import math
@@ -13,7 +13,7 @@ from gpu_engine.errors import MatrixFileError, quote
 BLOCK_BYTES = 64 * 1024
 NPY_MAGIC = b"\x93NUMPY"
 NPY_HEADER_MAX = 10_000
-"""As in NumPy, whose writers pad headers to less than 200 bytes."""
+"""Maximum bytes of a header, as in NumPy, whose writers need less than 200 bytes."""
 
 NPY_KEYS = {"descr", "fortran_order", "shape"}
 DESCR = re.compile(r"[<>=|]?[A-Za-z]\w{0,15}", re.ASCII)
@@ -22,7 +22,7 @@ AXES_MAX = 3
 
 
 def read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
-    """Return the array of a member; raises MatrixFileError unless its size is exactly what its header says."""
+    """Return the array of a member; raises MatrixFileError unless its size equals the size in its header."""
     with archive.open(info) as member:
         dtype, shape, by_columns, header_bytes = _header(member, info.filename)
         if math.prod(shape) * dtype.itemsize != info.file_size - header_bytes:
@@ -39,13 +39,13 @@ def read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
 
 
 def _header(member: Any, name: str) -> tuple[np.dtype[Any], tuple[int, ...], bool, int]:
-    """(dtype, shape, whether by columns, bytes of the header) of a .npy member."""
+    """Return (dtype, shape, whether by columns, bytes of the header) of a .npy member."""
     start = member.read(8)
     wide = start[6:7] in (b"\2", b"\3")
     length = member.read(4 if wide else 2)
     size = int.from_bytes(length, "little")
     if start[:6] != NPY_MAGIC or start[6:7] not in (b"\1", b"\2", b"\3") or size > NPY_HEADER_MAX:
-        raise MatrixFileError(f"The member {quote(name)} is no NumPy array; save the matrix with save_npz again.")
+        raise MatrixFileError(f"The member {quote(name)} is not a NumPy array; save the matrix with save_npz again.")
     descr, shape, by_columns = _described(member.read(size).decode("latin-1"), name)
     if len(shape) > AXES_MAX:
         raise MatrixFileError(f"The array {quote(name)} has {len(shape)} axes; the arrays of a matrix have up to 3.")
@@ -53,7 +53,7 @@ def _header(member: Any, name: str) -> tuple[np.dtype[Any], tuple[int, ...], boo
 
 
 def _described(text: str, name: str) -> tuple[str, tuple[int, ...], bool]:
-    """The type, shape and order in a header: a Python dictionary of three keys in any order, as NumPy documents it."""
+    """Return type, shape, and order in a header, a Python dictionary with three keys in any order."""
     try:
         # Python 2 wrote large whole numbers as 7L.
         header = ast.literal_eval(re.sub(r"(?<=\d)L(?=[,)])", "", text).strip())
@@ -76,9 +76,9 @@ def _dtype(descr: str, name: str) -> np.dtype[Any]:
     except TypeError as error:
         raise MatrixFileError(f"The array {quote(name)} has the unknown type {quote(descr)}.") from error
     if dtype.kind == "c":
-        raise MatrixFileError(f"The array {quote(name)} is complex; only real matrices are measured.")
+        raise MatrixFileError(f"The array {quote(name)} is complex. Only real matrices are supported.")
     if dtype.kind not in "biufSU":
-        raise MatrixFileError(f"The array {quote(name)} is {dtype}, no plain numbers; save the values as float64.")
+        raise MatrixFileError(f"The array {quote(name)} is {dtype}, not plain numbers; save the values as float64.")
     if not 1 <= dtype.itemsize <= (8 if dtype.kind not in "SU" else TEXT_BYTES_MAX):
         raise MatrixFileError(f"The array {quote(name)} is {dtype}; save the values as float64.")
     return dtype

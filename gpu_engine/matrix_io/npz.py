@@ -1,7 +1,7 @@
-"""Sparse matrices in .npz files, of SciPy and of others that name their arrays.
+"""Reader of sparse matrices in .npz files, of SciPy and of other programs with named arrays.
 
-Every size is checked in the zip directory before a byte is unpacked. NumPy's loader is not used: it unpickles where it
-is asked to, and trusts the shapes that an array names.
+Every size is checked in the zip directory before a byte is unpacked. NumPy's loader is not used: it unpickles if it
+is asked to, and trusts the shape in the header of an array.
 """
 
 import io
@@ -24,22 +24,22 @@ from gpu_engine.text import units
 
 ZIP_MAGIC = b"PK\x03\x04"
 DIRECTORY_BYTES_MAX = 128 * 1024
-"""Enough for the zip directory of a matrix and, at most 65,557 bytes, for the search of where it begins."""
+"""Maximum bytes of the zip directory of a matrix, including at most 65,557 bytes to search its begin."""
 
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 
 
 class SciPyNpz(Complete):
-    """The reader of sparse matrices saved by SciPy, by pydata/sparse, or array by array."""
+    """Reader of sparse matrices saved by SciPy, by pydata/sparse, or as separate arrays."""
 
     name = "SciPy .npz"
 
-    def recognises(self, head: bytes) -> bool:
-        """Whether the content is a zip archive, which no other format is."""
+    def recognizes(self, head: bytes) -> bool:
+        """Return whether the content is a zip archive; no other format is one."""
         return head.startswith(ZIP_MAGIC)
 
     def read(self, path: Path, limits: ReadLimits) -> ReadResult:
-        """The matrix of the file; raises MatrixFileError or TooLargeError."""
+        """Return the matrix of the file; raises MatrixFileError or TooLargeError."""
         try:
             with _Bounded(path) as file:
                 if file.peek(len(ZIP_MAGIC))[: len(ZIP_MAGIC)] != ZIP_MAGIC:
@@ -52,7 +52,7 @@ class SciPyNpz(Complete):
                 _check_members(archive, layout.names, path, limits)
                 arrays = {role: read_array(archive, members[name]) for role, name in layout.members.items()}
                 left_out = len(members.keys() - layout.names - npz_layouts.MARKS)
-                notes = [f"{left_out} other arrays of the file were left out."] if left_out else []
+                notes = [f"{left_out} other arrays of the file were omitted."] if left_out else []
                 return npz_layouts.build(layout, arrays, limits, *notes)
         except (
             zipfile.BadZipFile,
@@ -80,13 +80,13 @@ def _damaged(error: Exception) -> MatrixFileError:
 
 
 class _Bounded(io.BufferedReader):
-    """A file of which at most DIRECTORY_BYTES_MAX bytes are read at once, whatever a directory claims to need."""
+    """A file that reads at most DIRECTORY_BYTES_MAX bytes at once, so that a zip directory cannot claim more."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(io.FileIO(path))
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """As of any file; raises TooLargeError for more than the bound."""
+        """Return the bytes that are read; raises TooLargeError for more than the bound."""
         if size is not None and size > DIRECTORY_BYTES_MAX:
             raise TooLargeError(
                 "The zip archive has too many members; a matrix saved by scipy.sparse.save_npz has few."
@@ -95,13 +95,13 @@ class _Bounded(io.BufferedReader):
 
 
 def _mark(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path, limits: ReadLimits) -> Any:
-    """The array that says what the others are; an empty one where it is too large for that."""
+    """Return the array that describes the others; an empty one if it is too large."""
     _check_members(archive, {info.filename.removesuffix(".npy")}, path, limits)
     return read_array(archive, info) if info.file_size < NPY_HEADER_MAX + TEXT_BYTES_MAX else np.empty(0)
 
 
 def _check_members(archive: zipfile.ZipFile, names: set[str], path: Path, limits: ReadLimits) -> None:
-    """Raises unless the arrays of those names can be unpacked and are not too large."""
+    """Raise MatrixFileError or TooLargeError unless the named arrays can be unpacked within the limits."""
     infos = [info for info in archive.infolist() if _is_array(info) and info.filename.removesuffix(".npy") in names]
     if len(infos) != len(names):
         raise MatrixFileError("The .npz file has two members of one name; save it with save_npz again.")

@@ -1,4 +1,4 @@
-"""Which arrays of a .npz file are a sparse matrix, and the matrix of them.
+"""Finds the arrays of a sparse matrix in a .npz file, and builds the matrix.
 
 SciPy names the layout in `format`; pydata/sparse has `fill_value`; data sets of graph neural networks have `adj_data`,
 `adj_indices`, `adj_indptr` and `adj_shape`, which their loaders hand to csr_matrix.
@@ -26,26 +26,26 @@ ROLES = {
     "bsr": ("indptr", "indices"),
     "dia": ("offsets",),
 }
-"""Arrays that a layout has beside `data` and `shape`."""
+"""Layout → arrays in addition to `data` and `shape`."""
 
 AXES = {"coords": {"coords": 2}, "bsr": {"data": 3}, "dia": {"data": 2}}
-"""Axes of the arrays of a layout that have not one."""
+"""(Layout, array) → number of axes, if it is not one."""
 
 KINDS = {"data": "iufb", "shape": "iu", "fill_value": "iufb"}
-"""Kinds of numbers that an array may hold; indices may be decimals that are whole."""
+"""Array → allowed kinds of numbers; indices may be integral decimals."""
 
 MARKS = {"format", "_is_array", "fill_value", "compressed_axes"}
-"""Arrays that say what the others are."""
+"""Arrays that describe the others."""
 
 GRAPHS = ("adj_", "adj_matrix.", "adj_matrix_")
-"""What precedes the names of the adjacency matrix in data sets whose loaders take it as CSR."""
+"""Prefixes of the arrays of an adjacency matrix in data sets whose loaders read it as CSR."""
 
 SAVE_ONE = "save one alone with scipy.sparse.save_npz"
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where a matrix is: `members` are the names of its arrays by role; an empty name asks for the arrays' sizes."""
+    """Layout of a matrix in a file: `members` are its arrays by role; an empty name: decide by the sizes."""
 
     name: str
     members: dict[str, str]
@@ -53,14 +53,14 @@ class Layout:
 
     @property
     def names(self) -> set[str]:
-        """Names of the members that are read."""
+        """Names of the members to read."""
         return set(self.members.values())
 
 
 def choose(names: Collection[str], array: Callable[[str], Any]) -> Layout | None:
-    """Return the layout of the arrays of a file, or None where they are no matrix; raises MatrixFileError.
+    """Return the layout of the arrays of a file, or None if they are not a matrix; raises MatrixFileError.
 
-    array  reads a member
+    array  function that reads a member
     """
     if "format" in names:
         return _by_scipy(names, array("format"))
@@ -74,23 +74,23 @@ def choose(names: Collection[str], array: Callable[[str], Any]) -> Layout | None
     if not groups:
         return None
     if len(groups) > 1 and len(graphs) != 1:
-        shown = " and ".join(quote(f"{start}data") for start in sorted(groups)[:2])
-        raise MatrixFileError(f"The .npz file holds {len(groups)} matrices ({shown} …); {SAVE_ONE}.")
+        names_text = " and ".join(quote(f"{start}data") for start in sorted(groups)[:2])
+        raise MatrixFileError(f"The .npz file holds {len(groups)} matrices ({names_text} …); {SAVE_ONE}.")
     start = (graphs or groups)[0]
     if graphs:
-        note = f"Read from the arrays {start}…; rows are compressed, as loaders of such data sets have it."
+        note = f"Read from the arrays {start}… as CSR, as loaders of such data sets do."
         return _layout("csr", names, start, note)
     return _layout("", names, start, extra=("fill_value", "compressed_axes"))
 
 
 def _layout(name: str, names: Collection[str], start: str = "", note: str = "", extra: tuple[str, ...] = ()) -> Layout:
-    """The layout of arrays whose names begin so; those of `extra` may be missing."""
+    """Return the layout of arrays with a prefix; the arrays in `extra` may be missing."""
     roles = (*ROLES.get(name, ROLES["csr"]), "shape", "data", *(role for role in extra if start + role in names))
     return Layout(name, {role: start + role for role in roles}, note)
 
 
 def _by_scipy(names: Collection[str], named: Any) -> Layout:
-    """The layout that the array `format` names; raises unless the file has its arrays."""
+    """Return the layout that the array `format` names; raises MatrixFileError if arrays are missing."""
     name = named.item() if named.size == 1 and named.dtype.kind in "SU" else ""
     name = name.decode("ascii", "backslashreplace") if isinstance(name, bytes) else name
     if name not in ROLES or name == "coords":
@@ -142,7 +142,7 @@ def _check_arrays(layout: str, arrays: Mapping[str, Any]) -> None:
 
 
 def _compressed_axis(shape: list[int], indices: Mapping[str, Any]) -> str:
-    """csr or csc, as the file says or as the sizes leave no choice; raises where both fit."""
+    """Return csr or csc, as in the file or by the sizes; raises MatrixFileError if both fit."""
     if "compressed_axes" in indices:
         axes = indices["compressed_axes"].tolist()
         if axes not in ([0], [1]):
@@ -159,7 +159,7 @@ def _compressed_axis(shape: list[int], indices: Mapping[str, Any]) -> str:
 
 
 def _without_room(parts: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-    """(pointers, indices, values); SciPy keeps room for entries to come behind the last one."""
+    """Return (pointers, indices, values) without the spare room that SciPy may store after the last entry."""
     pointers, indices, values = parts["indptr"], parts["indices"], parts["data"]
     if pointers.size and 0 <= int(pointers[-1]) < indices.size == values.shape[0]:
         indices, values = indices[: int(pointers[-1])], values[: int(pointers[-1])]
@@ -183,12 +183,12 @@ def _coords(n_rows: int, n_cols: int, parts: Mapping[str, Any]) -> Chunk:
 
 
 def _bsr(n_rows: int, n_cols: int, parts: Mapping[str, Any]) -> Chunk:
-    """Every entry of each block, zeros too, as SciPy's tocsr keeps them."""
+    """Return all entries of each block, including zeros, as SciPy's tocsr does."""
     pointers, indices, values = _without_room(parts)
     blocks, height, width = values.shape
     if not height or not width or n_rows % height or n_cols % width or indices.size != blocks:
         raise MatrixFileError(
-            f"{indices.size} places of {blocks} blocks of {height} × {width} are no matrix of {n_rows} × {n_cols}."
+            f"{indices.size} positions of {blocks} blocks of {height} × {width} do not fit {n_rows} × {n_cols}."
         )
     check_pointers(pointers, n_rows // height, blocks)
     block_rows = np.repeat(np.arange(n_rows // height), np.diff(pointers.astype(np.int64)))
@@ -199,7 +199,7 @@ def _bsr(n_rows: int, n_cols: int, parts: Mapping[str, Any]) -> Chunk:
 
 
 def _dia(n_rows: int, n_cols: int, parts: Mapping[str, Any]) -> Chunk:
-    """Entries of each diagonal that lie in the matrix and are not zero, as SciPy's tocsr keeps them."""
+    """Return the nonzero entries of each diagonal within the matrix, as SciPy's tocsr does."""
     offsets, values = parts["offsets"], parts["data"]
     if offsets.size != values.shape[0] or np.unique(offsets).size != offsets.size:
         raise MatrixFileError(

@@ -1,4 +1,4 @@
-"""The edge lines of lists whose ids are numbers, and a first line that may be their sizes."""
+"""Reader of edge lists with numbers as ids, and with a first line that may contain sizes."""
 
 import re
 from collections.abc import Iterator
@@ -19,24 +19,21 @@ from gpu_engine.matrix_io.text import Lines
 from gpu_engine.text import units
 
 EDGE_BYTES = 4
-"""Bytes of the shortest edge line."""
+"""Minimum bytes of an edge line."""
 
 ONE = np.ones(1)
 NAMES = re.compile(rb"[ \t]*[A-Za-z_\"][^\0]*")
 COUNT = re.compile(rb"[ \t]*\d+[ \t]*\r?")
-SIZES = (
-    "{first} can be the sizes of what follows, rows, columns, entries, nodes or edges, or an edge itself. "
-    "Both fit the file."
-)
+SIZES = "{first} may be sizes (rows, columns, entries, nodes, or edges) or the first edge. Both fit the file."
 ALMOST = (
-    "{first} can be the sizes of what follows, rows, columns, entries, nodes or edges, or an edge itself. As sizes it "
-    "does not fit: {count} lines follow it. The file may have been cut, or counted wrongly."
+    "{first} may be sizes (rows, columns, entries, nodes, or edges) or the first edge. As sizes it "
+    "does not fit, because {count} lines follow. The file may be truncated, or its count may be wrong."
 )
-NO_SIZES = "The first line holds no sizes; leave the choice of sizes out."
+NO_SIZES = "The first line has no sizes. Remove the option for sizes."
 
 
 class NumberedEdges:
-    """The edge lines of a file, block by block."""
+    """Reader of the edge lines of a file, by blocks."""
 
     def __init__(self, lines: Lines, options: ReadOptions, limits: ReadLimits, columns_max: int = 3) -> None:
         self._lines, self._limits, self._options, self._columns_max = lines, limits, options, columns_max
@@ -51,20 +48,20 @@ class NumberedEdges:
 
     @property
     def columns(self) -> int:
-        """The columns of a line."""
+        """Number of columns per line."""
         return self._layout[0] if self._layout else 0
 
     @property
     def final_newline(self) -> bool:
-        """Whether the last line ended as lines do."""
+        """Whether the last line has a line end."""
         return self._lines.final_newline
 
-    def relabelled(self, n: int, largest: int) -> str:
-        """What became of the ids, as a sentence."""
+    def relabelling_note(self, n: int, largest: int) -> str:
+        """Return a sentence on the relabeling of the ids."""
         return f"{n} distinct ids, the largest {largest}, became 0 … {n - 1} in ascending order."
 
     def chunks(self) -> Iterator[EdgeChunk]:
-        """Every edge of the file, the first line alone where it could be one."""
+        """Yield all edges of the file; the first line, if it may be an edge, as a separate chunk."""
         line, named = self._first_line()
         if line is None:
             raise MatrixFileError("The file has no edges.")
@@ -84,7 +81,7 @@ class NumberedEdges:
             yield self._parse(block)
 
     def _behind(self, line: bytes) -> list[tuple[bytes, int]]:
-        """The line behind a first line of whole numbers, which may be sizes; it says whether that can be an edge."""
+        """Return the line after a first line of integers; it determines whether the first line can be an edge."""
         self._first = [(line, self._lines.number)]
         following = self._next()
         if COUNT.fullmatch(line) and following and COUNT.fullmatch(following[0]):
@@ -107,8 +104,8 @@ class NumberedEdges:
         columns = _width(line)
         if not 2 <= columns <= self._columns_max:
             raise MatrixFileError(
-                f"{_shown(line)} has {columns} columns; an edge has two, or three with a weight. Leave others, such as "
-                "times, out.",
+                f"{_quoted(line)} has {columns} columns; an edge has two, or three with a weight. Remove others, such "
+                "as times.",
                 number,
             )
         self._layout = (columns, tokenizer.COMMA if b"," in line else tokenizer.BLANK, self._limits.line_bytes)
@@ -120,10 +117,10 @@ class NumberedEdges:
         self._lines.number = after
         return chunk
 
-    def take_sizes(self, found: list[EdgeChunk]) -> tuple[int, int] | None:
-        """Take the first line out of the edges where it holds sizes, and return those; None where it holds none.
+    def take_sizes(self, chunks: list[EdgeChunk]) -> tuple[int, int] | None:
+        """Return the sizes in the first line, which is removed from `chunks`; None if it has no sizes.
 
-        Raises MatrixFileError, with a hint where the line can be both.
+        Raises MatrixFileError, with a hint if the line may be sizes or an edge.
         """
         header = self._options.header
         if not self._first:
@@ -133,39 +130,39 @@ class NumberedEdges:
         line, number = self._first[0]
         numbers = [int(token) for part, _ in self._first for token in re.findall(rb"\d+", part)]
         assert self._layout
-        rest = found[1:] if self._is_edge else found
+        rest = chunks[1:] if self._is_edge else chunks
         fitting = fitting_sizes(numbers, extent(rest), len(numbers) == self._layout[0])
         if fitting and header == "ask":
-            raise MatrixFileError(SIZES.format(first=_shown(line)), number, "choose_header")
+            raise MatrixFileError(SIZES.format(first=_quoted(line)), number, "choose_header")
         if not fitting and header == "ask" and self._is_edge and resembles_sizes(numbers, extent(rest)):
-            text = ALMOST.format(first=_shown(line), count=extent(rest).n_edges)
+            text = ALMOST.format(first=_quoted(line), count=extent(rest).n_edges)
             raise MatrixFileError(text, number, "choose_header")
         if header == "sizes":
             if not fitting:
-                raise MatrixFileError(f"{_shown(line)} holds no sizes that fit the lines that follow.", number)
+                raise MatrixFileError(f"{_quoted(line)} has no sizes that fit the following lines.", number)
             if not extent(rest).n_edges:
                 raise MatrixFileError("The file has no edges.")
-            found[:] = rest
+            chunks[:] = rest
             return fitting
         if not self._is_edge:
             self._refuse_first()
         return None
 
     def _refuse_first(self) -> None:
-        """Raises the error of a first line that is no edge, and of which no sizes can be taken."""
+        """Raise the error of a first line that is neither an edge nor sizes."""
         line, number = self._first[0]
         width = _width(line)
         if width not in (2, 3) or len(self._first) > 1:
             raise MatrixFileError(
-                f"{_shown(line)} has {width} columns; an edge has two, or three with a weight. Its numbers are no "
-                "sizes of what follows either.",
+                f"{_quoted(line)} has {width} columns; an edge has two, or three with a weight. Its numbers do not "
+                "fit as sizes either.",
                 number,
             )
         second, at = self._second
         raise MatrixFileError(_explain(second, (width, tokenizer.COMMA if b"," in line else tokenizer.BLANK, 0)), at)
 
     def _first_line(self) -> tuple[bytes | None, bool]:
-        """The first line that is neither a comment nor names columns, and whether one did name them."""
+        """Return the first line that is neither a comment nor a heading, and whether there is a heading."""
         named = False
         while True:
             self._lines.skip_comments()
@@ -212,26 +209,26 @@ class NumberedEdges:
 
 
 def _width(line: bytes) -> int:
-    """The columns of a line of numbers, separated by commas where it has one."""
+    """Return the columns of a line of numbers, separated by commas if it has a comma."""
     return len(line.split(b",") if b"," in line else line.split())
 
 
-def _shown(line: bytes) -> str:
+def _quoted(line: bytes) -> str:
     return quote(line.decode("utf-8", "backslashreplace").strip("\r\n"))
 
 
 def _explain(line: bytes, layout: tuple[int, int, int]) -> str:
-    """What is wrong with an edge line: slow and obvious, run once."""
+    """Return the error of an edge line; it runs once, so that it can be slow."""
     columns, separator, _ = layout
     tokens = [token.strip() for token in (line.split(b",") if separator == tokenizer.COMMA else line.split())]
     if len(tokens) != columns:
         by = "commas" if separator == tokenizer.COMMA else "spaces or tabs"
-        return f"{_shown(line)} has {len(tokens)} columns; the first edge has {columns}, separated by {by}."
+        return f"{_quoted(line)} has {len(tokens)} columns; the first edge has {columns}, separated by {by}."
     for token in tokens[:2]:
         if re.fullmatch(rb"-\d+", token):
-            return f"The id {_shown(token)} is negative; ids are whole numbers from 0."
+            return f"The id {_quoted(token)} is negative; ids are whole numbers from 0."
         if not re.fullmatch(rb"\d+", token):
-            return f"The id {_shown(token)} is not a whole number."
+            return f"The id {_quoted(token)} is not a whole number."
         if len(token.lstrip(b"0")) > 19 or int(token) > tokenizer.ID_MAX:
-            return f"The id {_shown(token)} is over 2^63 − 1."
-    return f"{_shown(line)} is not an edge; expected 'source target' or 'source target weight'."
+            return f"The id {_quoted(token)} is over 2^63 − 1."
+    return f"{_quoted(line)} is not an edge; expected 'source target' or 'source target weight'."

@@ -1,4 +1,4 @@
-"""ReadOptions: what a file leaves open and its sender has to say; QUESTIONS: which hint of a reader asks for what."""
+"""ReadOptions: options for files with missing information; QUESTIONS: the options that answer a hint of a reader."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -13,46 +13,46 @@ DIRECTIONS = {"true": True, "false": False, "": None}
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How to read what a file leaves open: all of this an edge list, the field a Matrix Market file without one.
+    """Options for edge lists, and the field of Matrix Market files without one.
 
-    A list without a direction is refused: a wrong guess gives another graph and other ranks without a sign of it. A
-    first line without a field is refused too, until somebody says which one it is.
+    An edge list without a direction is an error, because a wrong guess gives another graph without any sign of it. A
+    Matrix Market header without a field is an error too, until the user chooses one.
     """
 
     directed: bool | None = parameter(
-        None, "true: the line `u v` is the edge u → v; false: each line stands for both directions."
+        None, "true: a line `u v` is the edge u → v. false: each line stands for both directions."
     )
     weights: Literal["auto", "values", "ignore"] = parameter(
         "auto",
-        "auto: a third column holds the values, without one they are 1, and a column that could be times is asked "
-        "about; values: so even then; ignore: every value is 1.",
+        "auto: values from the third column (1 if there is none); you are asked if the column may be times. "
+        "values: always from the third column. ignore: all values are 1.",
     )
     duplicates: Literal["sum", "last", "refuse"] = parameter(
-        "sum", "A repeated edge: add the values up, keep the last one, or refuse the file."
+        "sum", "Repeated edges: sum the values, use the last one, or reject the file."
     )
     field: Literal["named", "real", "pattern"] = parameter(
         "named",
-        "named: by the first line of a Matrix Market file; real or pattern: where that names none, whether the entries "
-        "have values.",
+        "Only for Matrix Market files whose header omits the field. real: entries have values. pattern: no values. "
+        "named: reject such files.",
     )
     header: Literal["ask", "sizes", "edge"] = parameter(
         "ask",
-        "A first line of an edge list that can be its sizes, rows columns entries or nodes edges: sizes: it is; edge: "
-        "it is the first edge; ask: such a file is refused.",
+        "For a first line of an edge list that may be sizes (rows columns entries, or nodes edges). sizes: it is. "
+        "edge: it is the first edge. ask: reject such files.",
     )
     ids: Literal["ask", "shared", "apart"] = parameter(
         "ask",
-        "shared: rows and columns of an edge list have one set of ids, the matrix is square; apart: they have ids of "
-        "their own; ask: shared, and a list that looks like rows and columns is refused.",
+        "shared: rows and columns of an edge list have the same ids; the matrix is square. apart: they have separate "
+        "ids. ask: like shared, but reject lists that look like rows and columns.",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a reader asks the sender of a file.
+    """A question of a reader to the sender of a file.
 
     options  fields of ReadOptions that answer it
-    guesses  answers with which a preview is read meanwhile, the first that fits, each with what the preview says of it
+    guesses  possible answers for a preview, each with a sentence; the first that fits is used
     """
 
     options: tuple[str, ...]
@@ -61,40 +61,40 @@ class Question:
 
 EDGES = ("directed", "weights", "duplicates")
 LIST = (*EDGES, "header", "ids")
-"""All that an edge list can leave open."""
+"""Options that apply to edge lists."""
 
 QUESTIONS: Mapping[Hint, Question] = {
     "choose_direction": Question(
-        EDGES, (({"directed": True}, "No direction was chosen; this is the directed reading."),)
+        EDGES, (({"directed": True}, "No direction was chosen; the preview shows a directed graph."),)
     ),
     "choose_duplicates": Question(EDGES),
     "choose_header": Question(
         (*EDGES, "header"),
         (
-            ({"header": "sizes"}, "The first line can be sizes or an edge; this is the reading as sizes."),
-            ({"header": "edge"}, "The first line can be sizes or an edge; this is the reading as an edge."),
+            ({"header": "sizes"}, "The first line may be sizes or an edge; the preview takes it as sizes."),
+            ({"header": "edge"}, "The first line may be sizes or an edge; the preview takes it as an edge."),
         ),
     ),
     "choose_ids": Question(
         (*EDGES, "ids"),
-        (({"ids": "apart"}, "The ids can be shared or apart; this is the reading with rows and columns apart."),),
+        (({"ids": "apart"}, "Rows and columns may share their ids; the preview takes them as separate."),),
     ),
     "choose_weights": Question(
-        EDGES, (({"weights": "ignore"}, "The third column can be weights or times; this reading leaves it out."),)
+        EDGES, (({"weights": "ignore"}, "The third column may be weights or times; the preview ignores it."),)
     ),
     "choose_field": Question(
         ("field",),
         (
-            ({"field": "real"}, "No field was chosen; this is the reading as real."),
-            ({"field": "pattern"}, "No field was chosen; this is the reading as pattern."),
+            ({"field": "real"}, "No field was chosen; the preview takes it as real."),
+            ({"field": "pattern"}, "No field was chosen; the preview takes it as pattern."),
         ),
     ),
 }
-"""Hint of a MatrixFileError → what would answer it."""
+"""Hint of a MatrixFileError → the question behind it."""
 
 
 def parse_options(fields: Mapping[str, str]) -> ReadOptions:
-    """The options of form fields, where an empty field says nothing; raises ParameterError."""
+    """Return the options of form fields, in which empty fields mean the default; raises ParameterError."""
     values: dict[str, Any] = {name: text for name, text in fields.items() if text}
     if "directed" in values:
         if values["directed"] not in DIRECTIONS:
@@ -104,6 +104,6 @@ def parse_options(fields: Mapping[str, str]) -> ReadOptions:
 
 
 def chosen(options: ReadOptions) -> dict[str, Any]:
-    """The options that differ from their defaults, as plain values."""
+    """Return the options that differ from their defaults, as plain values."""
     standard = ReadOptions()
     return {name: value for name, value in dataclasses.asdict(options).items() if value != getattr(standard, name)}

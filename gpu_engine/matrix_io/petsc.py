@@ -1,7 +1,7 @@
-"""PETSc's binary files of a sparse matrix (MatView of AIJ): integers and values in big-endian order.
+"""Reader of PETSc's binary files of a sparse matrix (MatView of AIJ): integers and values in big-endian order.
 
 PETSc manual page MatLoad: class id, rows, columns and nonzeros; the entries of each row; their columns; their values.
-Integers have 4 bytes, or 8 where PETSc was configured with 64-bit indices; the values are those of its scalar type.
+Integers have 4 bytes, or 8 if PETSc was configured with 64-bit indices; values have its scalar type.
 """
 
 from contextlib import closing
@@ -25,22 +25,22 @@ OBJECTS = {
     1211218: "an index set",
     1211219: "a bag",
 }
-"""Class ids of what PETSc writes behind one another into one file."""
+"""Class id of a PETSc object in a file → its name."""
 
 EXPORT = "Save it with MatView of an AIJ matrix, or export it as Matrix Market text."
 
 
 class PetscBinary(Complete):
-    """The reader of real AIJ matrices."""
+    """Reader of real AIJ matrices."""
 
     name = "PETSc binary"
 
-    def recognises(self, head: bytes) -> bool:
-        """Whether the content begins with a class id of PETSc, as an integer of 4 or 8 bytes."""
+    def recognizes(self, head: bytes) -> bool:
+        """Return whether the content begins with a class id of PETSc, as an integer of 4 or 8 bytes."""
         return _class_id(head, 4) in OBJECTS or _class_id(head, 8) in OBJECTS
 
     def read(self, path: Path, limits: ReadLimits) -> ReadResult:
-        """The matrix of the file; raises MatrixFileError or TooLargeError."""
+        """Return the matrix of the file; raises MatrixFileError or TooLargeError."""
         with closing(content_blocks(path, limits)) as blocks:
             stream = ByteStream(blocks, "PETSc file")
             head = stream.take(4)
@@ -49,7 +49,9 @@ class PetscBinary(Complete):
             if kind != MATRIX:
                 raise MatrixFileError(f"The PETSc file begins with {OBJECTS[kind]}, not with a matrix. {EXPORT}")
             parts, rest = _matrix(stream, f">i{width}", limits)
-        return build(parts, limits, *([f"Behind the matrix the file has {rest}, which was left out."] if rest else []))
+        return build(
+            parts, limits, *([f"The file also has {rest} after the matrix, which was omitted."] if rest else [])
+        )
 
 
 def _class_id(head: bytes, width: int) -> int:
@@ -57,7 +59,7 @@ def _class_id(head: bytes, width: int) -> int:
 
 
 def _matrix(stream: ByteStream, integer: str, limits: ReadLimits) -> tuple[Compressed, str]:
-    """The matrix behind its class id, and what follows it."""
+    """Return the matrix after its class id, and the name of the object that follows it."""
     width = np.dtype(integer).itemsize
     n_rows, n_cols, nnz = (int(number) for number in np.frombuffer(stream.take(3 * width), integer))
     if nnz == DENSE and min(n_rows, n_cols) >= 0:
@@ -84,7 +86,7 @@ def _matrix(stream: ByteStream, integer: str, limits: ReadLimits) -> tuple[Compr
 
 
 def _values(stream: ByteStream, nnz: int) -> tuple[Any, str]:
-    """The values, behind which the file ends or goes on with another object; and what that is."""
+    """Return the values, and the name of the object that follows them, if any."""
     halves = [stream.take(4 * nnz)]
     if nnz and stream.final_storage():
         raise MatrixFileError(
@@ -99,7 +101,7 @@ def _values(stream: ByteStream, nnz: int) -> tuple[Any, str]:
     if kind not in OBJECTS:
         raise MatrixFileError(
             "The values of the PETSc file are not real numbers of 8 bytes: complex, of another precision, or damaged. "
-            "Only real matrices are measured; export it as Matrix Market text."
+            "Only real matrices are supported; export it as Matrix Market text."
         )
     stream.drain()
     return values, OBJECTS[kind]

@@ -1,4 +1,4 @@
-"""What would be read from a file, before anybody commits to it."""
+"""Preview of a file: format, shape, first entries, and missing information."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +16,9 @@ ENTRIES_SHOWN = 20
 
 
 def preview(path: Path, limits: ReadLimits, options: ReadOptions) -> dict[str, Any]:
-    """The file's format, shape, symmetry, first entries (row and column from 0) and notes, as plain JSON values.
+    """Return format, shape, symmetry, first entries (row and column from 0), and notes of a file, as JSON values.
 
-    What its sender has yet to say is in `asks`, and guessed meanwhile. Raises as `read_matrix`.
+    `asks` lists the required options, which the preview guesses. Raises the errors of `read_matrix`.
     """
     reader = find_reader(path, limits, options)
     result, asks, guessed = _guessed(path, limits, options, ())
@@ -40,24 +40,24 @@ def preview(path: Path, limits: ReadLimits, options: ReadOptions) -> dict[str, A
 
 
 def _guessed(
-    path: Path, limits: ReadLimits, options: ReadOptions, asked: tuple[Hint, ...]
+    path: Path, limits: ReadLimits, options: ReadOptions, answered: tuple[Hint, ...]
 ) -> tuple[ReadResult, tuple[str, ...], tuple[str, ...]]:
-    """The file by the first guesses that fit, the options that are asked for, and the sentences of the guesses.
+    """Return the matrix by the first guesses that fit, the required options, and the sentences of the guesses.
 
-    asked  the hints that a guess has answered
-    Raises what is wrong with the file by the first guess.
+    answered  hints that a guess has answered
+    Raises the error of the first guess if no guess fits.
     """
     try:
         return find_reader(path, limits, options).read(path, limits), (), ()
     except MatrixFileError as error:
         question = QUESTIONS.get(error.hint) if error.hint else None
-        if error.hint is None or question is None or not question.guesses or error.hint in asked:
+        if error.hint is None or question is None or not question.guesses or error.hint in answered:
             raise
         hint = error.hint
     wrong: MatrixFileError | None = None
     for guess, sentence in question.guesses:
         try:
-            result, asks, sentences = _guessed(path, limits, replace(options, **guess), (*asked, hint))
+            result, asks, sentences = _guessed(path, limits, replace(options, **guess), (*answered, hint))
         except MatrixFileError as error:
             wrong = wrong or error
         else:
@@ -67,7 +67,7 @@ def _guessed(
 
 
 def _first(matrix: CsrMatrix) -> list[list[int | float]]:
-    """[row, column, value] of the first entries by rows."""
+    """Return [row, column, value] of the first entries by rows."""
     count = min(ENTRIES_SHOWN, matrix.nnz)
     rows = np.searchsorted(matrix.indptr, np.arange(count), side="right") - 1
     entries = zip(rows.tolist(), matrix.indices[:count].tolist(), matrix.values[:count].tolist(), strict=True)
@@ -75,7 +75,7 @@ def _first(matrix: CsrMatrix) -> list[list[int | float]]:
 
 
 def _symmetry(matrix: CsrMatrix) -> tuple[bool, float]:
-    """Whether the matrix equals its transpose, and the share of its entries that have one across the diagonal."""
+    """Return whether the matrix is symmetric, and the share of entries with a mirrored entry."""
     if matrix.n_rows != matrix.n_cols or matrix.nnz == 0:
         return matrix.n_rows == matrix.n_cols, 0.0
     csr = matrix.to_scipy()

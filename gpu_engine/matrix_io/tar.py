@@ -1,8 +1,8 @@
-"""Tar archives of anybody, header by header: version 7, ustar, pax and GNU, with long names and sizes beyond 8 GiB.
+"""Reads untrusted tar archives: version 7, ustar, pax, and GNU, with long names and sizes above 8 GiB.
 
-Python's tarfile is not used: its releases differ in what they accept and in what they say of damage, and some end an
-archive at a damaged header without a word. Here each header is checked before it is believed, what headers may cost is
-limited, and what two programs would read differently is refused.
+Python's tarfile is not used: its releases differ in what they accept and how they report damage, and some end an
+archive silently at a damaged header. This module checks every header, limits their cost, and
+rejects archives that programs would read differently.
 """
 
 import re
@@ -15,13 +15,13 @@ from gpu_engine.matrix_io.stream import ByteStream
 BLOCK = 512
 END = bytes(BLOCK)
 EXTENDED_BYTES_MAX = 64 * 1024
-"""Bytes of one extended header; long names and times take far less."""
+"""Maximum bytes of an extended header; long names and times need far less."""
 
 HEADERS_BYTES_MAX = 256 * 1024
-"""Bytes of all extended headers between two members."""
+"""Maximum bytes of all extended headers between two members."""
 
 NUMBERS = {"mode": (100, 108), "uid": (108, 116), "gid": (116, 124), "mtime": (136, 148)}
-"""Where the numbers of any header lie that are checked, though nothing here needs them."""
+"""Positions of numbers in a header that are checked but not used."""
 
 SIZE, CHECKSUM, KIND = slice(124, 136), slice(148, 156), slice(156, 157)
 MAGIC, PREFIX = slice(257, 263), slice(345, 500)
@@ -35,7 +35,7 @@ EXTENDED = (GLOBAL, *PAX, LONG_NAME, LONG_LINK)
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A file or a folder of an archive; size in bytes."""
+    """A file or folder of an archive; size in bytes."""
 
     name: str
     size: int
@@ -44,7 +44,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """A block of 512 bytes as it is; size in bytes, negative where the block says so."""
+    """A header block of 512 bytes, unchecked; size in bytes, which may be negative."""
 
     name: bytes
     size: int
@@ -53,7 +53,7 @@ class _Header:
 
 @dataclass
 class _Extended:
-    """The extended headers in front of a member."""
+    """The extended headers before a member."""
 
     everywhere: dict[bytes, bytes] = field(default_factory=dict)
     pax: dict[bytes, bytes] | None = None
@@ -61,7 +61,7 @@ class _Extended:
     total_bytes: int = 0
 
     def add(self, kind: bytes, content: bytes) -> None:
-        """Take in one of them; raises MatrixFileError where it is damaged or the second of its kind."""
+        """Add an extended header; raises MatrixFileError if it is damaged or the second of its kind."""
         self.total_bytes += len(content) + BLOCK
         if self.total_bytes > HEADERS_BYTES_MAX:
             raise TooLargeError(f"The archive has extended headers of more than {HEADERS_BYTES_MAX} bytes in a row.")
@@ -77,11 +77,11 @@ class _Extended:
             self.names[kind] = _text(content)
 
     def is_pending(self) -> bool:
-        """Whether a member must follow."""
+        """Return whether a member must follow."""
         return self.pax is not None or bool(self.names)
 
     def member(self, header: _Header) -> Member:
-        """The member of these headers, which are used up; raises MatrixFileError for one that no matrices need."""
+        """Return the member of these headers, and clear them; raises MatrixFileError for an unsupported member."""
         # A record without a value takes back one of the same key.
         records = {key: value for key, value in {**self.everywhere, **(self.pax or {})}.items() if value}
         named = [name for name in (records.get(b"path"), self.names.get(LONG_NAME)) if name]
@@ -107,7 +107,7 @@ class _Extended:
 
 
 def is_tar(head: bytes) -> bool:
-    """Whether a content that begins so is a tar archive: POSIX and GNU say so, a checksum proves others."""
+    """Return whether a content begins as a tar archive, by the mark of POSIX and GNU or by the checksum."""
     if head[257:262] == b"ustar":
         return True
     try:
@@ -117,9 +117,9 @@ def is_tar(head: bytes) -> bool:
 
 
 def tar_members(blocks: Iterator[bytes], members_max: int) -> Iterator[tuple[Member, Iterator[bytes]]]:
-    """Yield every file and folder of an archive with its content, which is gone when the next one is asked for.
+    """Yield all files and folders of an archive with their content, which is valid until the next one.
 
-    Raises MatrixFileError for what is damaged or neither a file nor a folder, and TooLargeError for more members.
+    Raises MatrixFileError for damage and for other kinds of members, and TooLargeError for too many members.
     """
     stream = ByteStream(blocks, "archive")
     extended, number = _Extended(), 0
@@ -146,7 +146,7 @@ def tar_members(blocks: Iterator[bytes], members_max: int) -> Iterator[tuple[Mem
 
 
 def _header(block: bytes) -> _Header:
-    """Return what a block says; raises MatrixFileError where its checksum or a number of it is wrong."""
+    """Return the header in a block; raises MatrixFileError if its checksum or a number is wrong."""
     checksum = _number(block[CHECKSUM])
     blank = block[: CHECKSUM.start] + b" " * 8 + block[CHECKSUM.stop :]
     # Some old programs summed signed bytes.
@@ -162,7 +162,7 @@ def _header(block: bytes) -> _Header:
 
 
 def _number(digits: bytes) -> int:
-    """Return a number in octal digits, or in base 256 as GNU writes what is large or negative."""
+    """Return a number in octal digits, or in base 256, as GNU writes large and negative numbers."""
     if digits[0] in (0x80, 0xFF):
         return int.from_bytes(digits[1:], "big") - (256 ** (len(digits) - 1) if digits[0] == 0xFF else 0)
     match = OCTAL.fullmatch(digits)
@@ -182,14 +182,14 @@ def _records(content: bytes) -> dict[bytes, bytes]:
         match = RECORD.match(content, at)
         end = at + int(match[1]) if match else 0
         if match is None or not match.end() < end <= len(content) or content[end - 1] != ord("\n"):
-            raise _damaged("an extended header that is no list of records")
+            raise _damaged("an extended header that is not a list of records")
         records[match[2]] = content[match.end() : end - 1]
         at = end
     return records
 
 
 def _size(name: str, record: bytes | None, size: int) -> int:
-    """Return the size of a member, which a pax record gives where the header cannot; raises MatrixFileError."""
+    """Return the size of a member, from a pax record if there is one; raises MatrixFileError."""
     if record is not None:
         if not re.fullmatch(rb"\d{1,20}", record):
             raise _bad_size(name, record.decode("latin-1"))

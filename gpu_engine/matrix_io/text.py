@@ -1,4 +1,4 @@
-"""Text of untrusted files, handed out in whole lines."""
+"""Lines: reads untrusted text files in whole lines."""
 
 import re
 from collections.abc import Iterator
@@ -8,20 +8,20 @@ from gpu_engine.matrix_io.base import ReadLimits
 
 
 def _begin(comments: str) -> bytes:
-    """A regular expression of the begin of a comment."""
+    """Return a regular expression for the begin of a comment."""
     return rb"[ \t]*+[%s]" % comments.encode() if comments else rb"(?!)"
 
 
 def comment_lines(comments: str) -> re.Pattern[bytes]:
-    """What matches all whole comments and blank lines at a place; a comment begins with one of the characters."""
+    """Return a pattern of complete comments and blank lines; a comment begins with one of the characters."""
     return re.compile(rb"(?>(?>%s[^\n]*+|[ \t]*+\r?+)\n)*+" % _begin(comments))
 
 
 class Lines:
-    """The lines of a text file, first one by one, then the rest in blocks that end at a line's end.
+    """The lines of a text file, first one by one, then the rest in blocks of whole lines.
 
-    comments  the characters with which a comment begins; only a comment may be longer than the limit of a line
-    `number` is the 1-based number of the last line that was handed out or passed over.
+    comments  characters that begin a comment; only comments may exceed the limit of a line
+    `number` is the 1-based number of the last line that was returned or skipped.
     """
 
     def __init__(self, blocks: Iterator[bytes], limits: ReadLimits, comments: str = "") -> None:
@@ -36,7 +36,7 @@ class Lines:
         self.final_newline = True
 
     def skip_comments(self) -> None:
-        """Passes over comments and blank lines; raises TooLargeError for more bytes of them than the limit."""
+        """Skip comments and blank lines; raises TooLargeError if they exceed the limit."""
         total = 0
         while True:
             passed = self._comments.match(self._buffer, self._position)
@@ -53,7 +53,7 @@ class Lines:
                 )
 
     def next_line(self) -> bytes | None:
-        """The next line without its end, or None after the last; a missing last newline is supplied."""
+        """Return the next line without its line end, or None after the last line."""
         while (end := self._buffer.find(b"\n", self._position)) < 0 and not self._ended:
             self._refill()
         if end < 0:
@@ -64,7 +64,7 @@ class Lines:
         return line.removesuffix(b"\r")
 
     def blocks(self) -> Iterator[bytes]:
-        """The rest: blocks of whole lines, each ending with a newline; the caller counts their lines in `number`."""
+        """Yield the rest in blocks of whole lines, each with a newline; the caller counts their lines in `number`."""
         while self._position < len(self._buffer) or not self._ended:
             end = self._buffer.rfind(b"\n", self._position) + 1
             if end > self._position:
@@ -75,7 +75,7 @@ class Lines:
                 self._refill()
 
     def _shorten(self) -> int:
-        """Drops all of an unfinished comment but its ends, so that it may be of any length; how many bytes."""
+        """Shorten an unfinished comment to its ends, so that it may have any length; return the dropped bytes."""
         comment = self._comment.match(self._buffer, self._position)
         if comment is None:
             return 0
@@ -85,7 +85,7 @@ class Lines:
         return dropped
 
     def _refill(self) -> None:
-        """Appends the next block to the unfinished line in the buffer."""
+        """Append the next block to the unfinished line in the buffer."""
         tail = self._buffer[self._position :]
         self._check_length(len(tail), self.number + 1)
         block = next(self._blocks, None)

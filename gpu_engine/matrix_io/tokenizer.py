@@ -1,9 +1,9 @@
-"""The compiled reader of entry lines: every byte of every line is checked, nothing is skipped over.
+"""Compiled reader of entry lines, which checks every byte of every line.
 
 Decimals are rounded correctly by the method of Eisel and Lemire: Daniel Lemire, Number Parsing at a Gigabyte per
 Second, Software: Practice and Experience 51 (2021), section 5; Mushtak and Lemire, Fast Number Parsing Without
-Fallback, ibid. 53 (2023). It stands in this module because Numba's cache knows a function's own file alone: a change
-in an imported one would go unseen.
+Fallback, ibid. 53 (2023). All functions are in this module because Numba's cache only checks a function's own file: a
+change in an imported file would not be detected.
 """
 
 import math
@@ -19,23 +19,23 @@ OK, BAD_LINE, TOO_MANY, BOTH_TRIANGLES, SKEW_DIAGONAL, TOO_LONG = 0, 1, 2, 3, 4,
 
 EXACT = np.uint64(2**53)
 DIGITS_MAX = 19
-"""Decimal digits that always fit 64 bits."""
+"""Number of decimal digits that always fit into 64 bits."""
 
 TAB, NEWLINE, RETURN, SPACE, PLUS, MINUS, POINT, ZERO = 9, 10, 13, 32, 43, 45, 46, 48
 D_UPPER, E_UPPER, D_LOWER, E_LOWER = 68, 69, 100, 101
 
 SMALLEST_POWER, LARGEST_POWER = -342, 308
-"""Powers of ten outside these make every 19-digit mantissa zero or infinite."""
+"""Range of powers of ten; outside, every 19-digit mantissa gives zero or infinity."""
 
 LOW_HALF = np.uint64(2**32 - 1)
 U1, U32, U63 = np.uint64(1), np.uint64(32), np.uint64(63)
 HIDDEN_BIT = np.uint64(2**52)
 UNCERTAIN = np.uint64(2**9 - 1)
-"""The bits of the product's upper word below the 55 that rounding needs."""
+"""Bits of the upper word of the product below the 55 bits that rounding needs."""
 
 
 def _power_of_five(q: int) -> int:
-    """The 128 leading bits of 5^q: cut off, but rounded up from 5^-27 to 5^-1, whose ties must not fall below."""
+    """Return the 128 leading bits of 5^q, truncated; for q from -27 to -1 rounded up, so that ties stay exact."""
     if q >= 0:
         power = 5**q
         return int(power << 128 >> power.bit_length())
@@ -68,7 +68,7 @@ def _at_token_end(text: Any, at: int) -> bool:
 
 @numba.njit(cache=True, nogil=True)
 def _index(text: Any, at: int, limit: int) -> tuple[int, int]:
-    """A 1-based index of at most `limit` as (0-based index, position after it), or (-1, position)."""
+    """Return a 1-based index of at most `limit` as (0-based index, position after it), or (-1, position)."""
     number = 0
     while ZERO <= text[at] < ZERO + 10:
         number = number * 10 + (text[at] - ZERO)
@@ -94,7 +94,7 @@ def _exponent(text: Any, at: int) -> tuple[int, int]:
 
 @numba.njit(cache=True, nogil=True)
 def _multiply(a: Any, b: Any) -> tuple[Any, Any]:
-    """The 128-bit product of two 64-bit numbers as (high, low)."""
+    """Return the 128-bit product of two 64-bit numbers as (high, low)."""
     a_high, a_low, b_high, b_low = a >> U32, a & LOW_HALF, b >> U32, b & LOW_HALF
     middle = a_high * b_low + (a_low * b_low >> U32)
     cross = a_low * b_high + (middle & LOW_HALF)
@@ -142,14 +142,14 @@ def _to_double(mantissa: Any, q: int) -> tuple[float, bool]:
 
 @numba.njit(cache=True, nogil=True)
 def _number(text: Any, at: int, integer: bool) -> tuple[float, int, bool]:
-    """A decimal number as (value, position after it, exact); the position is -1 where it is malformed.
+    """Return a decimal number as (value, position after it, exact); the position is -1 if it is malformed.
 
-    `exact` says that the value is the correctly rounded one; otherwise the caller converts the token.
+    `exact`: the value is correctly rounded; otherwise the caller must convert the token.
     """
     negative = text[at] == MINUS
     if negative or text[at] == PLUS:
         at += 1
-    mantissa, further, scale, seen, point = np.uint64(0), 0, 0, 0, False
+    mantissa, further, scale, digits, point = np.uint64(0), 0, 0, 0, False
     while True:
         byte = text[at]
         if ZERO <= byte < ZERO + 10:
@@ -157,13 +157,13 @@ def _number(text: Any, at: int, integer: bool) -> tuple[float, int, bool]:
             further += 1 if mantissa > 0 else 0
             mantissa = mantissa * np.uint64(10) + np.uint64(byte - ZERO)
             scale -= 1 if point else 0
-            seen += 1
+            digits += 1
         elif byte == POINT and not point and not integer:
             point = True
         else:
             break
         at += 1
-    if seen == 0:
+    if digits == 0:
         return 0.0, -1, True
     if not integer and (text[at] == E_LOWER or text[at] == E_UPPER or text[at] == D_LOWER or text[at] == D_UPPER):
         exponent, at = _exponent(text, at + 1)
@@ -180,7 +180,7 @@ def _number(text: Any, at: int, integer: bool) -> tuple[float, int, bool]:
 
 @numba.njit(cache=True, nogil=True)
 def _entry(text: Any, at: int, kind: int, n_rows: int, n_cols: int) -> tuple[int, int, float, int, int, bool]:
-    """One entry as (row, column, value, first byte of the value, position after the entry, exact).
+    """Return one entry as (row, column, value, first byte of the value, position after the entry, exact).
 
     The position is -1 where the line is not exactly one entry.
     """
@@ -221,12 +221,12 @@ def parse_entries(
     values: Any,
     inexact: Any,
 ) -> tuple[int, int, int, int, int]:
-    """Reads the entry lines of a block as (status, position, lines, entries, inexact entries).
+    """Read the entry lines of a block as (status, position, lines, entries, inexact entries).
 
     text      uint8 [any], whole lines, the last ending with a newline
-    expected  entries still owed
+    expected  number of entries that are still missing
     layout    kind of the values, symmetry, n_rows, n_cols, longest line in bytes; n_rows = -1: lines hold a value
-              alone (the array layout)
+              only (the array layout)
     triangle  int64 [1], kept between blocks: 0 nothing seen yet, 1 below the diagonal, 2 above it
     rows, cols int32, values float64: filled, 0-based
     inexact   int64 [any, 4], filled: entry, first byte, byte after the last, line within the block

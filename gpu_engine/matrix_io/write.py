@@ -1,4 +1,4 @@
-"""CsrMatrix → Matrix Market text that reads back bit by bit."""
+"""Writes a CsrMatrix as Matrix Market text, which reads back bit for bit."""
 
 import gzip
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ ENTRIES_PER_BLOCK = 100_000
 
 
 def market_text(matrix: CsrMatrix) -> Iterator[str]:
-    """The text of a host matrix in pieces: coordinate real general, row by row, shortest exact decimals."""
+    """Yield the text of a host matrix in pieces: coordinate real general, row by row, shortest exact decimals."""
     yield f"%%MatrixMarket matrix coordinate real general\n{matrix.n_rows} {matrix.n_cols} {matrix.nnz}\n"
     for first in range(0, matrix.nnz, ENTRIES_PER_BLOCK):
         place = np.arange(first, min(first + ENTRIES_PER_BLOCK, matrix.nnz))
@@ -24,7 +24,7 @@ def market_text(matrix: CsrMatrix) -> Iterator[str]:
 
 
 def write_matrix_market(path: Path, matrix: CsrMatrix) -> None:
-    """Writes a host matrix, whole or not at all; a name that ends with .gz is compressed."""
+    """Write a host matrix atomically, compressed if the file name ends with .gz."""
     texts = (text.encode("ascii") for text in market_text(matrix))
     with whole_file(path) as file:
         if path.suffix == ".gz":

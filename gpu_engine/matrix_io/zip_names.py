@@ -1,4 +1,4 @@
-"""What a zip archive without a matrix is, by the names of its members, and what to do with it."""
+"""Recognizes zip archives without a matrix by the names of their members, and tells what to do."""
 
 import re
 
@@ -19,16 +19,16 @@ KINDS = (
 
 
 def refusal(names: list[str]) -> MatrixFileError:
-    """Return the error of an archive with members of these names."""
+    """Return the error of an archive with these members."""
     for pattern, words in KINDS:
         if any(re.fullmatch(pattern, name) for name in names):
             return MatrixFileError(words)
-    shown = ", ".join(quote(name.removesuffix(".npy")) for name in names[:3]) + (" …" if len(names) > 3 else "")
+    members = ", ".join(quote(name.removesuffix(".npy")) for name in names[:3]) + (" …" if len(names) > 3 else "")
     if any(name.endswith(".npy") for name in names):
         return MatrixFileError(
-            f"The .npz file holds {shown} and no sparse matrix. Save that with "
+            f"The .npz file holds {members} and no sparse matrix. Save that with "
             "scipy.sparse.save_npz(file, scipy.sparse.csr_array(A))."
         )
     return MatrixFileError(
-        f"This zip archive holds {shown} and no sparse matrix. Unpack it and upload the matrix file."
+        f"This zip archive holds {members} and no sparse matrix. Unpack it and upload the matrix file."
     )

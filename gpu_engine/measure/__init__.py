@@ -1,4 +1,4 @@
-"""The only place that times: stopwatches for a CPU and a GPU, interleaved rounds, and their statistics."""
+"""All timing: stopwatches for a CPU and a GPU, interleaved rounds, and their statistics."""
 
 from gpu_engine.measure.bench import Bench, Entry, Rounds, Timed, Timing, open_bench
 

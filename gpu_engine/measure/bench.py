@@ -18,17 +18,17 @@ from gpu_engine.records import BandwidthPoint, Cache, DeviceInfo, DeviceProfile,
 SMALLEST_FOOTPRINT = 2**18
 
 FLOOR_SLACK = 0.9
-"""A time under this share of the floor of the bytes really moved is refused: the clock or the byte count is wrong."""
+"""Times below this share of the roofline time of the moved bytes are rejected as measurement errors."""
 
 LAYOUT_SHARE = {"cpu": 1 / 8, "cuda": 1 / 2}
-"""Share of the memory that one layout may take: a host has other work to do, a GPU that is measured has none."""
+"""Share of the memory that one layout may use, by back end; a host needs memory for other work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """Something to sample.
+    """A call to sample in interleaved rounds.
 
-    prepare  gets it ready for a cache state, once before the rounds: what it returns takes a turn, in seconds
+    prepare  function from a cache state to a function that takes one sample, in seconds; called once before the rounds
     """
 
     name: str
@@ -36,8 +36,8 @@ class Timed:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One turn of something timed in one round."""
+class Slot:
+    """The turn of one call in one round."""
 
     name: str
     cache: Cache
@@ -46,18 +46,18 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds per call, a median for each round, and the median clock beside them."""
+    """Seconds per call, one median per round, and the median clock rate."""
 
     samples_s: tuple[float, ...]
     clock_hz: float | None
 
     @property
     def median_s(self) -> float:
-        """Median over the rounds."""
+        """Median over the rounds, in seconds."""
         return statistics.median(self.samples_s)
 
     def fields(self) -> dict[str, Any]:
-        """The fields of a Measurement that follow from the samples."""
+        """Return the fields of a Measurement that depend on the samples."""
         low, q1, middle, q3 = quartiles(self.samples_s)
         ends = interval(self.samples_s) or (None, None)
         return {
@@ -75,14 +75,14 @@ class Timing:
 
 
 Entry = tuple[str, Cache]
-"""What has a turn in a round: its name, in a cache state."""
+"""Name and cache state of a call that takes part in rounds."""
 
 
 class Rounds:
-    """Interleaved rounds: in each, everything timed has one turn per cache state, in an order drawn anew.
+    """Interleaved rounds: in each, every call has one turn per cache state, in a new random order.
 
-    Iterating runs them; each Turn is handed out before it is taken, so that the caller can say what is running.
-    `wanted` is asked before each round, by its number from 0, who takes part; where nobody does, it is not run.
+    Iterating runs the rounds; each Slot is yielded before its sample, so that the caller can report what is running.
+    `select` returns the entries of each round, by its number from 0; an empty selection ends the rounds.
     """
 
     def __init__(
@@ -91,65 +91,65 @@ class Rounds:
         timed: Sequence[Timed],
         caches: Sequence[Cache],
         rounds: int,
-        wanted: Callable[[int], Collection[Entry]] | None = None,
+        select: Callable[[int], Collection[Entry]] | None = None,
         seed: int = 0,
     ) -> None:
         self._stopwatch = stopwatch
         self._timed = timed
         self._caches = caches
         self._rounds = rounds
-        self._wanted = wanted
+        self._select = select
         self._random = random.Random(seed)
         self._medians: dict[Entry, list[float]] = {}
         self._clocks: dict[Entry, list[float]] = {}
         self._turn_s: dict[Entry, float] = {}
 
     def __len__(self) -> int:
-        """Turns at most."""
+        """Return the maximum number of turns."""
         return self._rounds * len(self._timed) * len(self._caches)
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """All that may take part."""
+        """All entries that may take part."""
         return tuple((timed.name, cache) for timed in self._timed for cache in self._caches)
 
-    def __iter__(self) -> Iterator[Turn]:
+    def __iter__(self) -> Iterator[Slot]:
         turns = {(t.name, cache): t.prepare(cache) for t in self._timed for cache in self._caches}
         for number in range(self._rounds):
-            wanted = self.entries if self._wanted is None else self._wanted(number)
-            if not wanted:
+            selected = self.entries if self._select is None else self._select(number)
+            if not selected:
                 return
             for cache in self._caches:
-                chosen = [timed.name for timed in self._timed if (timed.name, cache) in wanted]
+                chosen = [timed.name for timed in self._timed if (timed.name, cache) in selected]
                 for name in self._random.sample(chosen, len(chosen)):
-                    yield Turn(name, cache, number)
+                    yield Slot(name, cache, number)
                     self._take((name, cache), turns[name, cache])
 
     def _take(self, entry: Entry, turn: Callable[[], float]) -> None:
         begin, seconds = now(), turn()
         self._medians.setdefault(entry, []).append(seconds)
-        # A sample that was taken before the rounds costs nothing now; the next one will.
+        # A sample from before the rounds costs nothing now, but the next one will.
         self._turn_s[entry] = max(now() - begin, seconds)
         clock = self._stopwatch.clock_hz()
         if clock is not None:
             self._clocks.setdefault(entry, []).append(clock)
 
     def turn_s(self, name: str, cache: Cache) -> float:
-        """Seconds on the clock of the host that its last turn took, samples and all; at least those of its sample."""
+        """Return the host seconds of the last turn of an entry, at least the seconds of its sample."""
         return self._turn_s[name, cache]
 
     def timing(self, name: str, cache: Cache) -> Timing:
-        """What was timed under a name so far; raises KeyError where nothing was."""
+        """Return the samples of an entry so far; raises KeyError if there are none."""
         clocks = self._clocks.get((name, cache))
         return Timing(tuple(self._medians[name, cache]), statistics.median(clocks) if clocks else None)
 
 
 class Bench:
-    """A device that is open for measuring.
+    """A device that is opened for measuring.
 
-    layout_bytes  most memory that one layout may take
-    cluster       of a device of several hosts: what reaches them, a `multigpu.cluster.crew.Cluster`
-    enough        whether somebody has said that what is measured by now has to do
+    layout_bytes  maximum bytes of one layout
+    cluster       of a device of several hosts: what reaches them, a `multigpu.cluster.actor_pool.Cluster`
+    stop_requested  function that returns whether the job should stop after the current round
     """
 
     def __init__(
@@ -173,14 +173,14 @@ class Bench:
 
     @property
     def profile(self) -> DeviceProfile:
-        """The measured bandwidth; `calibrate` has run before."""
+        """Measured bandwidth; requires a call of `calibrate`."""
         if self._profile is None:
             raise RuntimeError("Bench.calibrate has not run.")
         return self._profile
 
     @property
     def environment(self) -> dict[str, str]:
-        """What every record carries beside the hash of its kernel's source."""
+        """Environment that every record contains, in addition to the hash of its kernel source."""
         if self._environment is None:
             self._environment = {
                 "device": self.device.name,
@@ -191,14 +191,14 @@ class Bench:
         return self._environment
 
     def calibrate(self) -> Iterator[Progress | DeviceProfile]:
-        """Measures the bandwidth at every footprint, unless a profile of this device was handed in."""
+        """Measure the bandwidth at every footprint, unless a profile of this device was passed."""
         if self._profile is None:
             yield from self._probe(0.0)
 
     def calibrate_again(self) -> Iterator[Progress | DeviceProfile]:
-        """Measures the bandwidth once more and keeps the better of each rate; the second call does nothing.
+        """Measure the bandwidth once more and keep the higher rates; the second call does nothing.
 
-        What holds a probe up makes it slower, never quicker.
+        Interference makes a probe slower, never faster.
         """
         if self._doubted:
             return
@@ -206,7 +206,7 @@ class Bench:
         yield from self._probe(1.0, self.profile.bandwidth)
 
     def _probe(self, done: float, before: Sequence[BandwidthPoint] = ()) -> Iterator[Progress | DeviceProfile]:
-        """done: the share of the work that progress says meanwhile; before: the points of a former profile."""
+        """Measure all footprints; `done` is the reported progress, `before` the points of a former profile."""
         sizes = [SMALLEST_FOOTPRINT]
         while sizes[-1] * 2 <= self.stopwatch.cache_bytes:
             sizes.append(sizes[-1] * 2)
@@ -223,7 +223,7 @@ class Bench:
         yield self._profile
 
     def least_s(self, moved_bytes: float, cache: Cache) -> float:
-        """Seconds under which no time is believed for something that moves so many bytes."""
+        """Return the smallest plausible time, in seconds, of a call that moves this many bytes."""
         profile = self.profile
         if cache == "warm" and moved_bytes <= 4 * profile.cache_bytes:
             # A warm working set near the cache's size is served by it in part.
@@ -233,10 +233,10 @@ class Bench:
     def turns(
         self, call: Callable[[], None], before: Callable[[], None] | None = None, captured: bool = True
     ) -> Callable[[Cache], Callable[[], float]]:
-        """How a call is timed: `call` launches one product on the current stream and never allocates.
+        """Return the `prepare` function of a call, which launches work on the current stream and never allocates.
 
-        before    what makes the state that the call starts from, untimed; None where it starts from any
-        captured  whether what it launches is replayed; else the time is also that of launching it
+        before    sets the state that the call starts from, untimed; None if the call needs none
+        captured  whether the launches are replayed; else the time includes launching them
         """
 
         def prepare(cache: Cache) -> Callable[[], float]:
@@ -250,10 +250,10 @@ class Bench:
         timed: Sequence[Timed],
         caches: Sequence[Cache],
         rounds: int,
-        wanted: Callable[[int], Collection[Entry]] | None = None,
+        select: Callable[[int], Collection[Entry]] | None = None,
     ) -> Rounds:
-        """Interleaved rounds over what is timed, at most so many."""
-        return Rounds(self.stopwatch, timed, caches, rounds, wanted)
+        """Return interleaved rounds over the calls, at most `rounds` of them."""
+        return Rounds(self.stopwatch, timed, caches, rounds, select)
 
 
 @contextmanager
@@ -264,10 +264,10 @@ def open_bench(
     cluster: Any = None,
     stop_requested: Callable[[], bool] = lambda: False,
 ) -> Iterator[Bench]:
-    """Opens a device for measuring; a profile spares the measuring of its bandwidth; layout_bytes 0: LAYOUT_SHARE.
+    """Open a device for measuring; a given profile replaces calibration; layout_bytes 0 means LAYOUT_SHARE.
 
-    Of a cluster it opens the first device of this host, whose bandwidth stands for that of each.
-    Raises DeviceError when the device does not answer.
+    For a cluster it opens the first device of this host, whose bandwidth represents all devices.
+    Raises DeviceError if the device does not respond.
     """
     stopwatch: Stopwatch
     if device.backend == "cpu":

@@ -1,4 +1,4 @@
-"""The stopwatch of a CPU: perf_counter_ns around the kernel."""
+"""CpuStopwatch: timing on a CPU with perf_counter_ns around the kernel."""
 
 import itertools
 import time
@@ -17,20 +17,20 @@ from gpu_engine.measure.stopwatch import now
 from gpu_engine.records import Cache, DeviceInfo
 
 SAMPLE_S = 4e-3
-"""A sample repeats the call for about this long, so that the clock's own cost does not count."""
+"""Seconds of one warm sample, which repeats the call so that the cost of the clock does not count."""
 
 SAMPLES = 3
-"""Samples of a slice at most; a round keeps their median."""
+"""Maximum number of samples per turn; a round stores their median."""
 
 FLUSHES = 3
-"""Flushes that are timed; the fastest counts, since a neighbor may hold another one up."""
+"""Number of timed flushes; the fastest counts, because other processes may slow one down."""
 
 TURN_S = 3e-2
-"""A slice has no further sample once they take so long together: flushing 300 MB takes longer than most products."""
+"""Seconds after which a turn takes no further sample; flushing 300 MB takes longer than most SpMVs."""
 
 
 class CpuStopwatch:
-    """Times calls on the host; the cache is flushed by rewriting a buffer of twice the last-level cache."""
+    """Stopwatch of the host; it flushes the cache by rewriting a buffer of twice the last-level cache."""
 
     backend: str = "cpu"
     xp: Any = np
@@ -44,11 +44,11 @@ class CpuStopwatch:
         self._flush_s: list[float] = []
 
     def close(self) -> None:
-        """Gives the flush buffer back."""
+        """Free the flush buffer."""
         self._flush_buffer = np.zeros(0)
 
     def environment(self) -> dict[str, str]:
-        """What a time depends on beside the kernel."""
+        """Return the environment that affects times: versions of Numba and NumPy, threads."""
         return {
             "numba": numba.__version__,
             "numpy": np.__version__,
@@ -57,7 +57,7 @@ class CpuStopwatch:
         }
 
     def upload(self, matrix: CsrMatrix) -> CsrMatrix:
-        """The matrix in plain memory: a memory-mapped file would be read while the clock runs."""
+        """Copy the matrix to plain memory, because a memory-mapped file would be read while the clock runs."""
         return CsrMatrix(
             matrix.n_rows,
             matrix.n_cols,
@@ -68,17 +68,17 @@ class CpuStopwatch:
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Runs a block; out of memory becomes DeviceMemoryError."""
+        """Convert a MemoryError in the block to DeviceMemoryError."""
         try:
             yield
         except MemoryError as error:
             raise DeviceMemoryError(f"The host has too little free memory: {error}.") from error
 
     def synchronize(self) -> None:
-        """Nothing runs in the background here."""
+        """Do nothing, because the CPU kernels run synchronously."""
 
     def take_back(self) -> None:
-        """There are no streams here."""
+        """Do nothing, because a host has no streams."""
 
     def prepare(
         self,
@@ -87,7 +87,7 @@ class CpuStopwatch:
         before: Callable[[], None] | None = None,
         captured: bool = True,  # noqa: ARG002 (a host replays nothing)
     ) -> Callable[[], list[float]]:
-        """A slice: a function that takes a few samples of the call in that cache state, in seconds per call."""
+        """Return a function that takes a few samples of a call in a cache state, in seconds per call."""
         if before is not None:
             return lambda: [sum(self.time_parts([call], before))]
         call()
@@ -119,36 +119,36 @@ class CpuStopwatch:
         return samples
 
     def _flush(self) -> None:
-        """Each core has a cache of its own, so every thread rewrites a part."""
+        """Rewrite the buffer with all threads, because each core has a private cache."""
         _rewrite(self._flush_buffer, numba.get_num_threads())
 
     def _seconds_of_flush(self) -> float:
         if not self._flush_s:
-            # The first one compiles, and maps the pages of the buffer.
+            # The first flush compiles, and maps the pages of the buffer.
             self._flush()
             self._flush_s.append(min(self.time_once(self._flush)[1] for _ in range(FLUSHES)))
         return self._flush_s[0]
 
     def time_parts(self, parts: Sequence[Callable[[], None]], before: Callable[[], None]) -> list[float]:
-        """Seconds of each of some calls in a row, once, after `before`."""
+        """Return the seconds of each of several consecutive calls, run once after `before`."""
         before()
         return [self.time_once(part)[1] for part in parts]
 
     def part_timer(self) -> None:
-        """None: a host verifies results while it is asked for."""
+        """Return None: a host is busy with the verification of results."""
 
     def now(self) -> float:
-        """Seconds on the clock of the host, since any moment."""
+        """Return the seconds of the host clock since an arbitrary start."""
         return now()
 
     def time_once(self, work: Callable[[], Any]) -> tuple[Any, float]:
-        """The result of `work` and its seconds."""
+        """Return the result of `work` and its seconds."""
         begin = time.perf_counter_ns()
         result = work()
         return result, (time.perf_counter_ns() - begin) / 1e9
 
     def peak_bytes(self, work: Callable[[], Any]) -> int:
-        """Most memory that `work` held at a time, in bytes, its result included."""
+        """Return the peak memory of `work` in bytes, including its result."""
         tracemalloc.start()
         try:
             result = work()
@@ -159,15 +159,15 @@ class CpuStopwatch:
         return peak
 
     def clock_hz(self) -> float | None:
-        """A CPU's clock is not read."""
+        """Return None: the clock rate of a CPU is not read."""
         return None
 
     def energy_j(self, _: Callable[[], None], __: float, ___: Callable[[], None] | None = None) -> float | None:
-        """A CPU has no counter that this process may read."""
+        """Return None: a CPU has no energy counter that this process may read."""
         return None
 
     def bandwidth(self, footprint: int) -> tuple[float, float]:
-        """(copy, read) in bytes/s at a footprint in bytes, with all threads; the best of several passes."""
+        """Return (copy, read) in bytes/s at a footprint in bytes, with all threads; the best of several passes."""
         threads = numba.get_num_threads()
         source = np.ones(max(footprint // 16, threads))
         target = np.zeros_like(source)
@@ -185,14 +185,14 @@ class CpuStopwatch:
         return min(self.time_once(call)[1] for _ in range(passes))
 
     def gather(self, matrix: CsrMatrix, x: Any) -> Callable[[], None]:
-        """A call that streams indices and values and gathers x, without row work."""
+        """Return a call that streams indices and values and gathers x, without row work."""
         parts = numba.get_num_threads()
         sums = np.empty(parts)
         return lambda: _gather(matrix.indices, matrix.values, x, sums)
 
 
 def _samples(seconds: float) -> int:
-    """How many samples of so many seconds a slice has."""
+    """Return the number of samples per turn if one sample takes `seconds`."""
     return max(1, min(SAMPLES, round(TURN_S / max(seconds, 1e-7))))
 
 
@@ -216,7 +216,7 @@ def _sum(values: Any, parts: int) -> float:
 
 @numba.njit(parallel=True, cache=True)
 def _gather(indices: Any, values: Any, x: Any, sums: Any) -> None:
-    """Four sums in flight: left to itself the compiler takes gather instructions, which are slower here."""
+    """Gather with four partial sums, because gather instructions of the compiler are slower."""
     parts = sums.size
     for part in numba.prange(parts):
         begin, end = values.size * part // parts, values.size * (part + 1) // parts

@@ -1,6 +1,6 @@
-"""The stopwatch of a GPU: CUDA events inside a replayed CUDA graph, so that no time of the host is measured.
+"""CudaStopwatch: timing on a GPU with CUDA events in a replayed CUDA graph, so that no host time is measured.
 
-Only what is not `captured` is launched between the events, to be timed with its launches.
+Calls that are not `captured` are launched between the events, so that their times include the launches.
 """
 
 import ctypes
@@ -22,35 +22,35 @@ from gpu_engine.measure.stopwatch import now
 from gpu_engine.records import Cache, DeviceInfo
 
 COPY, READ, GATHER = "copy_probe<1>", "read_probe<4>", "gather_probe<4>"
-"""The probes with the elements a thread that were fastest on an H200: a copy reaches 4.29 TB/s at 1, 4.06 at 8."""
+"""Probes, with the elements per thread that were fastest on an H200: a copy reaches 4.29 TB/s at 1, 4.06 at 8."""
 
 BLOCK = 256
 PROBES = CudaSource(__package__, "probes.cu", (COPY, READ, GATHER))
 
 SAMPLE_S = 1e-3
-"""A warm sample repeats the call for about this long: the resolution of events is under 0.1 % of it."""
+"""Seconds of one warm sample, which repeats the call; the resolution of events is below 0.1 % of it."""
 
 REPEATS_MAX = 400
 SHORTEST_S = 1e-7
-"""No kernel is shorter: what it is divided by is not 0."""
+"""Lower bound for the seconds of a kernel, so that no division by 0 occurs."""
 NEVER = 0.5e300
-"""A sum that no probe finds: it writes its sum if it equals this, so the compiler keeps the loads."""
+"""Impossible sum: a probe writes its sum if it equals this, so that the compiler keeps the loads."""
 
 WARM_SAMPLES = 3
 COLD_SAMPLES = 5
 
 TURN_S = 1e-2
-"""No turn has further samples once its calls take so long: one of a call of 20 ms says as much as five."""
+"""Seconds after which a turn takes no further sample; one sample of a 20 ms call is as good as five."""
 
 LONG_S = 0.1
-"""The first run of what takes so long is a sample like any other: what it warms up is nothing beside that."""
+"""Seconds of a call from which on its first run counts as a sample, because warm-up is negligible."""
 
 RECORD_EXTERNAL = 1
 """CU_EVENT_RECORD_EXTERNAL: an event recorded while capturing becomes a node of the graph that can be timed."""
 
 
 class CudaStopwatch:
-    """Times calls on one GPU; the cache is flushed by rewriting a buffer of twice the L2."""
+    """Stopwatch of one GPU; it flushes the cache by rewriting a buffer of twice the L2."""
 
     backend: str = "cuda"
     xp: Any = cupy
@@ -70,14 +70,14 @@ class CudaStopwatch:
             self._nvml = pynvml.nvmlDeviceGetHandleByUUID(device.uuids[0])
 
     def close(self) -> None:
-        """Gives back the stream and all pooled memory."""
+        """Release the stream and all pooled memory."""
         pynvml.nvmlShutdown()
         del self._flush_buffer
         cupy.cuda.Stream.null.use()
         cupy.get_default_memory_pool().free_all_blocks()
 
     def environment(self) -> dict[str, str]:
-        """What a time depends on beside the kernel."""
+        """Return the environment that affects times: versions of CuPy, CUDA, and NVRTC."""
         runtime = cupy.cuda.runtime.runtimeGetVersion()
         compiler = cupy.cuda.nvrtc.getVersion()
         return {
@@ -87,26 +87,26 @@ class CudaStopwatch:
         }
 
     def guard(self) -> Any:
-        """Runs a block; CUDA errors become DeviceMemoryError, DeviceLostError or DeviceError."""
+        """Return a context that converts CUDA errors to DeviceMemoryError, DeviceLostError, or DeviceError."""
         return translated()
 
     def upload(self, matrix: CsrMatrix) -> CsrMatrix:
-        """The matrix on this GPU."""
+        """Copy a host matrix to this GPU."""
         return matrix.on(cupy)
 
     def synchronize(self) -> None:
-        """Waits for all launched work; what it did wrong is raised here."""
+        """Wait for all launched work and raise its errors."""
         with translated():
             self._device.synchronize()
 
     def take_back(self) -> None:
-        """Makes its stream the current one again."""
+        """Make the stream of the stopwatch current again."""
         self._stream.use()
 
     def prepare(
         self, call: Callable[[], None], cache: Cache, before: Callable[[], None] | None = None, captured: bool = True
     ) -> Callable[[], list[float]]:
-        """A slice: a function that takes a few samples of the call in that cache state, in seconds per call."""
+        """Return a function that takes a few samples of a call in a cache state, in seconds per call."""
         if before is not None:
             return self._prepare_after(before, call)
         call()
@@ -124,13 +124,13 @@ class CudaStopwatch:
         return lambda: self._replay(graph, events, repeats)
 
     def _once(self, call: Callable[[], None]) -> float:
-        """Seconds of a call, replayed once; at least SHORTEST_S."""
+        """Return the seconds of a call, replayed once; at least SHORTEST_S."""
         return max(*self._replay(*self._capture([None], call, 1), 1), SHORTEST_S)
 
     def _launched(self, before: Callable[[], None], call: Callable[[], None]) -> float:
-        """Seconds of a call that the host launches to an idle device, from its begin to the end of its last kernel."""
+        """Return the seconds of a call on an idle device, from its launch to the end of its last kernel."""
         before()
-        # While the device still rewrote its cache, the host would be launching ahead of the clock.
+        # Otherwise the host would launch while the device still rewrites its cache, before the clock starts.
         self.synchronize()
         begin, end = self._stream.record(cupy.cuda.Event()), cupy.cuda.Event()
         call()
@@ -138,22 +138,22 @@ class CudaStopwatch:
         return float(cupy.cuda.get_elapsed_time(begin, end)) * 1e-3
 
     def _prepare_after(self, before: Callable[[], None], call: Callable[[], None]) -> Callable[[], list[float]]:
-        """The same with something untimed before each sample; what `call` does to the host happens only once."""
+        """Return a function that runs `before`, untimed, and takes a sample; host work of `call` runs only once."""
         before()
         graph, events = self._capture([None], call, 1)
         first = self._replay(graph, events, 1)
-        kept = [first] if first[0] >= LONG_S else []
+        first_sample = [first] if first[0] >= LONG_S else []
 
         def sample() -> list[float]:
-            if kept:
-                return kept.pop()
+            if first_sample:
+                return first_sample.pop()
             before()
             return self._replay(graph, events, 1)
 
         return sample
 
     def time_parts(self, parts: Sequence[Callable[[], None]], before: Callable[[], None]) -> list[float]:
-        """Seconds of each of some calls in a row, once, after `before`: events between them in one graph."""
+        """Return the seconds of each of several consecutive calls after `before`, by events in one graph."""
         before()
         events = [cupy.cuda.Event() for _ in range(len(parts) + 1)]
         self._stream.begin_capture()
@@ -170,9 +170,11 @@ class CudaStopwatch:
         self._flush_buffer.data.memset_async(1, self._flush_buffer.nbytes)
 
     def _capture(self, steps: list[Any], call: Callable[[], None], repeats: int) -> tuple[Any, list[tuple[Any, Any]]]:
-        """A graph of the steps: a function runs untimed, None is a sample of `repeats` calls between two events."""
+        """Return a graph of steps: functions run untimed, None is a sample of `repeats` calls between two events."""
         if cupy.cuda.get_current_stream() != self._stream:
-            raise DeviceError("A call left another CUDA stream current: a graph would miss all that follows it.")
+            raise DeviceError(
+                "A call left another CUDA stream current. Restore the stream, so that the graph captures all work."
+            )
         events: list[tuple[Any, Any]] = []
         self._stream.begin_capture()
         try:
@@ -196,7 +198,7 @@ class CudaStopwatch:
         )
         if status:
             raise DeviceError(
-                f"The driver does not record events in graphs (error {status}); it needs CUDA 11.1 or newer."
+                f"The driver cannot record events in graphs (error {status}). Install a driver for CUDA 11.1 or newer."
             )
 
     def _replay(self, graph: Any, events: list[tuple[Any, Any]], repeats: int) -> list[float]:
@@ -206,15 +208,15 @@ class CudaStopwatch:
             return [cupy.cuda.get_elapsed_time(begin, end) * 1e-3 / repeats for begin, end in events]
 
     def part_timer(self) -> CudaPartTimer:
-        """What times parts between two events each."""
+        """Return a timer of parts, each between two events."""
         return CudaPartTimer(self._stream)
 
     def now(self) -> float:
-        """Seconds on the clock of the host, since any moment."""
+        """Return the seconds of the host clock since an arbitrary start."""
         return now()
 
     def time_once(self, work: Callable[[], Any]) -> tuple[Any, float]:
-        """The result of `work` and its seconds on the host's clock, the device's work included."""
+        """Return the result of `work` and its seconds on the host clock, including the work of the device."""
         self.synchronize()
         begin = time.perf_counter_ns()
         result = work()
@@ -222,7 +224,7 @@ class CudaStopwatch:
         return result, (time.perf_counter_ns() - begin) / 1e9
 
     def peak_bytes(self, work: Callable[[], Any]) -> int:
-        """Most device memory that `work` held at a time, in bytes, its result included."""
+        """Return the peak device memory of `work` in bytes, including its result."""
         with _PeakHook() as hook:
             result = work()
             self.synchronize()
@@ -230,16 +232,16 @@ class CudaStopwatch:
         return int(hook.peak)
 
     def clock_hz(self) -> float | None:
-        """The SM clock now."""
+        """Return the present SM clock rate in Hz."""
         with translated():
             return float(pynvml.nvmlDeviceGetClockInfo(self._nvml, pynvml.NVML_CLOCK_SM)) * 1e6
 
     def energy_j(
         self, call: Callable[[], None], seconds: float, before: Callable[[], None] | None = None
     ) -> float | None:
-        """Joules per call from the total-energy counter over about `seconds` of calls; None where there is none.
+        """Return the joules per call from the total-energy counter over about `seconds` of calls; None without one.
 
-        What runs before each call is measured apart and taken off.
+        The energy of `before` is measured separately and subtracted.
         """
         try:
             self._energy_mj()
@@ -258,9 +260,9 @@ class CudaStopwatch:
         return (self._energy_mj() - begin) * 1e-3 / (launches * repeats)
 
     def _energy_after(self, before: Callable[[], None], call: Callable[[], None], seconds: float) -> float | None:
-        """Joules of a call: those of as many times `before` and the call, less those of `before` alone.
+        """Return the joules of a call: repeated runs of `before` and the call, minus equally many of `before`.
 
-        None where the counter, which stands still for up to 0.1 s, was read too early to see the calls.
+        None if the counter, which is updated only every 0.1 s, did not register the calls.
         """
         before()
         graph, events = self._capture([None], call, 1)
@@ -282,7 +284,7 @@ class CudaStopwatch:
             return float(pynvml.nvmlDeviceGetTotalEnergyConsumption(self._nvml))
 
     def bandwidth(self, footprint: int) -> tuple[float, float]:
-        """(copy, read) in bytes/s at a footprint in bytes: a kernel that copies on the device, and one that reads."""
+        """Return (copy, read) in bytes/s at a footprint in bytes, of a copy kernel and a read kernel."""
         values, out = cupy.ones(footprint // 8), cupy.empty(1)
         half, pairs = values.size // 2, values.size // 2
         copy = probe(COPY, half // 2, values[:half], values[half:])
@@ -291,24 +293,24 @@ class CudaStopwatch:
         return 2 * 16 * (half // 2) / copy_s, 16 * pairs / read_s
 
     def gather(self, matrix: CsrMatrix, x: Any) -> Callable[[], None]:
-        """A call that streams indices and values and gathers x, without row work."""
+        """Return a call that streams indices and values and gathers x, without row work."""
         return probe(GATHER, matrix.nnz, matrix.indices, matrix.values, x, cupy.float64(NEVER), cupy.empty(1))
 
 
 def _repeats(once: float, seconds: float) -> int:
-    """How many calls of that length take about so long, as many as a graph may hold at most."""
+    """Return the number of calls that take about `seconds`, at most REPEATS_MAX."""
     return max(1, min(REPEATS_MAX, round(seconds / once)))
 
 
 def probe(name: str, n: int, *arguments: Any) -> Callable[[], None]:
-    """A call of the probe of that name over n elements."""
+    """Return a call of a probe over n elements."""
     items = int(name.partition("<")[2].removesuffix(">"))
     kernel, blocks = PROBES.function(name), -(-n // (BLOCK * items))
     return lambda: kernel((blocks,), (BLOCK,), (cupy.int64(n), *arguments))
 
 
 class _PeakHook(cupy.cuda.MemoryHook):  # type: ignore[misc]
-    """Counts what the memory pool hands out."""
+    """Memory hook that records the peak of the pool, in bytes."""
 
     name = "PeakHook"
 
@@ -324,8 +326,8 @@ class _PeakHook(cupy.cuda.MemoryHook):  # type: ignore[misc]
 
 
 def _ordinal(uuid: str) -> int:
-    """The runtime's number of the GPU with that UUID (`GPU-…`)."""
+    """Return the runtime's number of the GPU with that UUID (`GPU-…`)."""
     for ordinal in range(cupy.cuda.runtime.getDeviceCount()):
         if uuid_at(cupy.cuda.runtime.deviceGetPCIBusId(ordinal)) == uuid:
             return ordinal
-    raise DeviceError(f"The GPU {uuid} is not visible to this process; check CUDA_VISIBLE_DEVICES.")
+    raise DeviceError(f"The GPU {uuid} is not visible to this process. Check CUDA_VISIBLE_DEVICES.")

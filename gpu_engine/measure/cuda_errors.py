@@ -1,4 +1,4 @@
-"""Errors of CUDA and NVML as errors of this package."""
+"""Converts errors of CUDA and NVML to errors of this package."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,12 +24,12 @@ LOST = {
     719: "launch failure",
     999: "unknown",
 }
-"""Errors after which a process gets nothing more from a device: numbers that the runtime and the driver share."""
+"""Error numbers of runtime and driver after which the process can no longer use the device."""
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Runs a block; errors become DeviceMemoryError, DeviceLostError or DeviceError."""
+    """Convert errors in the block to DeviceMemoryError, DeviceLostError, or DeviceError."""
     try:
         yield
     except cupy.cuda.memory.OutOfMemoryError as error:

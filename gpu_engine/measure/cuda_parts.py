@@ -1,4 +1,4 @@
-"""CudaPartTimer: parts that the host launches one by one on a GPU, between two events each."""
+"""CudaPartTimer: times parts that the host launches one by one on a GPU, each between two events."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,20 +9,20 @@ from gpu_engine.measure.cuda_errors import translated
 
 
 class CudaPartTimer:
-    """Does parts on a stream and tells the seconds of each, with its launch where the device waits for that."""
+    """A timer of parts on a stream; the seconds include the launch if the device waits for it."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._events: list[tuple[Any, Any]] = []
 
     def __call__(self, part: Callable[[], None]) -> None:
-        """Does a part."""
+        """Run a part and time it."""
         begin = self._stream.record(cupy.cuda.Event())
         part()
         self._events.append((begin, self._stream.record(cupy.cuda.Event())))
 
     def seconds(self) -> list[float]:
-        """Seconds of each part so far, in order; waits for all of them."""
+        """Wait for all parts and return their seconds, in order."""
         with translated():
             self._stream.synchronize()
             return [cupy.cuda.get_elapsed_time(begin, end) * 1e-3 for begin, end in self._events]

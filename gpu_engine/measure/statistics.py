@@ -10,28 +10,28 @@ from numpy.typing import NDArray
 from gpu_engine.rounds import has_interval
 
 WIDEST = 100.0
-"""No reach is wider than this to either side, as logarithms: e to the power of it is still a number."""
+"""Maximum half-width of an interval of logarithms, so that its exponential is finite."""
 
 RESAMPLES = 2000
 SEED = 20240229
 
 STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365}
-"""Samples → quantile 0.975 of Student's t with one degree of freedom less. So few samples say little by themselves."""
+"""Number of samples n → 0.975 quantile of Student's t with n − 1 degrees of freedom."""
 
 
 def interval(samples: Sequence[float]) -> tuple[float, float] | None:
-    """Return the bootstrapped 95 % interval of the median of the samples, None where they are too few for one.
+    """Return the bootstrapped 95 % CI of the median of the samples; None if there are too few samples.
 
-    Seeded, so that equal samples give equal intervals. Of those in STUDENT it is as in `reach`.
+    The seed is fixed, so that equal samples give equal intervals. Sample counts in STUDENT are handled as in `reach`.
     """
     return reach(samples) if has_interval(len(samples)) else None
 
 
 def reach(samples: Sequence[float]) -> tuple[float, float]:
-    """Return how far a verdict takes the median of the samples to reach: their interval, where they have one.
+    """Return the bounds of the median that verdicts use: the confidence interval, or wider bounds for few samples.
 
-    Of those in STUDENT it is at least from the least to the largest, and that of Student's t for their logarithms. Of
-    fewer than have an interval it is a bound for verdicts, no number to show; of one sample it is infinite.
+    For the sample counts in STUDENT: the range of the samples, or the interval of Student's t for their logarithms if
+    that is wider. Bounds of fewer samples than an interval needs are not shown; for one sample they are infinite.
     """
     return _reach(tuple(samples))
 
@@ -56,6 +56,6 @@ def _of_few(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def quartiles(samples: Sequence[float]) -> tuple[float, float, float, float]:
-    """(min, first quartile, median, third quartile)."""
+    """Return (min, first quartile, median, third quartile)."""
     low, q1, median, q3 = np.quantile(np.asarray(samples, dtype=np.float64), (0.0, 0.25, 0.5, 0.75))
     return float(low), float(q1), float(median), float(q3)

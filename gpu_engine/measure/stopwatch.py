@@ -1,4 +1,4 @@
-"""Stopwatch: what a backend brings to the bench."""
+"""Stopwatch: the interface of a back end for timing."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -10,32 +10,32 @@ from gpu_engine.records import Cache
 
 
 def now() -> float:
-    """Seconds on the clock of the host, since any moment."""
+    """Return the seconds of the host clock since an arbitrary start."""
     return time.perf_counter_ns() / 1e9
 
 
 class PartTimer(Protocol):
-    """Does parts that the host launches one by one, and then tells what each took.
+    """A timer of parts that the host launches one by one.
 
-    The device waits for the launch of each: for parts that are long beside that.
+    The device waits for the launch of each part, so parts should be long compared with a launch.
     """
 
     def __call__(self, part: Callable[[], None]) -> None:
-        """Does a part."""
+        """Run a part and time it."""
         ...
 
     def seconds(self) -> list[float]:
-        """Seconds of each part so far, in order; waits for all of them."""
+        """Wait for all parts and return their seconds, in order."""
         ...
 
 
 class Stopwatch(Protocol):
-    """Arrays, slices of samples, and the probes behind the floors of one open device.
+    """Arrays, samples, and probes of one open device.
 
     xp                 array module of the device: NumPy or CuPy
     cache_bytes        last-level cache
     memory_bytes       memory of the device
-    largest_footprint  a footprint that no cache serves, for the bandwidth of memory
+    largest_footprint  footprint in bytes that exceeds all caches, for the memory bandwidth
     """
 
     backend: str
@@ -45,71 +45,71 @@ class Stopwatch(Protocol):
     largest_footprint: int
 
     def close(self) -> None:
-        """Gives back what the stopwatch holds."""
+        """Free the resources of the stopwatch."""
 
     def environment(self) -> dict[str, str]:
-        """What a time depends on beside the kernel: versions, threads."""
+        """Return the environment that affects times: versions, threads."""
         ...
 
     def guard(self) -> AbstractContextManager[None]:
-        """Runs a block; the backend's own exceptions become DeviceError and its kin."""
+        """Return a context that converts exceptions of the back end to DeviceError or a subclass."""
         ...
 
     def upload(self, matrix: CsrMatrix) -> CsrMatrix:
-        """The host matrix in the memory of the device."""
+        """Copy a host matrix to the device."""
         ...
 
     def synchronize(self) -> None:
-        """Waits for all launched work and raises what it did wrong."""
+        """Wait for all launched work and raise its errors."""
 
     def take_back(self) -> None:
-        """Makes current again what foreign code may have replaced: the stream of a GPU."""
+        """Restore state that other code may have replaced, such as the current stream of a GPU."""
 
     def prepare(
         self, call: Callable[[], None], cache: Cache, before: Callable[[], None] | None = None, captured: bool = True
     ) -> Callable[[], list[float]]:
-        """A slice: a function that takes a few samples of the call in that cache state, in seconds per call.
+        """Return a function that takes a few samples of a call in a cache state, in seconds per call.
 
-        before    makes the state that the call starts from: runs before every call and is not timed; warm only
-        captured  whether what the call launches is replayed; else the host launches it while the clock runs, and the
-                  call itself waits for what it launches on other streams
+        before    sets the state that the call starts from: runs before every call, untimed; warm only
+        captured  whether the launches are replayed; else the host launches while the clock runs, and the
+                  call waits for its work on other streams
         """
         ...
 
     def time_parts(self, parts: Sequence[Callable[[], None]], before: Callable[[], None]) -> list[float]:
-        """Seconds of each of some calls in a row, once, after `before`."""
+        """Return the seconds of each of several consecutive calls, run once after `before`."""
         ...
 
     def part_timer(self) -> "PartTimer | None":
-        """What times parts that the host launches one by one; None where the host has other work meanwhile."""
+        """Return a timer of parts that the host launches one by one; None if the host is busy meanwhile."""
         ...
 
     def now(self) -> float:
-        """Seconds on the clock of the host, since any moment: for work that several devices share."""
+        """Return the seconds of the host clock, for work that several devices share."""
         ...
 
     def time_once(self, work: Callable[[], Any]) -> tuple[Any, float]:
-        """The result of `work` and its seconds."""
+        """Return the result of `work` and its seconds."""
         ...
 
     def peak_bytes(self, work: Callable[[], Any]) -> int:
-        """Most memory of the device that `work` held at a time, its result included."""
+        """Return the peak device memory of `work` in bytes, including its result."""
         ...
 
     def clock_hz(self) -> float | None:
-        """Clock of the multiprocessors now; None where it is not read."""
+        """Return the present clock rate of the multiprocessors in Hz; None if it is not available."""
         ...
 
     def energy_j(
         self, call: Callable[[], None], seconds: float, before: Callable[[], None] | None = None
     ) -> float | None:
-        """Joules per call over about `seconds` of calls; None where the device has no counter."""
+        """Return the joules per call over about `seconds` of calls; None if the device has no counter."""
         ...
 
     def bandwidth(self, footprint: int) -> tuple[float, float]:
-        """(copy, read) in bytes/s at a footprint in bytes."""
+        """Return (copy, read) in bytes/s at a footprint in bytes."""
         ...
 
     def gather(self, matrix: CsrMatrix, x: Any) -> Callable[[], None]:
-        """A call that streams indices and values of the device matrix and gathers x, without row work."""
+        """Return a call that streams indices and values of the device matrix and gathers x, without row work."""
         ...

@@ -1,16 +1,35 @@
-"""One matrix over several devices: cut into parts of equal nonzeros, multiplied at once, merged.
+"""Multi-GPU SpMV and PageRank: one matrix, partitioned over several devices of one host or of a cluster.
 
-partition.py: what a part is, PARTITIONINGS; cut.py: where to cut.
-topology.py, numa.py: which device is near which memory.
-base.py: what a device has to offer and computes; cpu_operations.py and cuda_operations.py compute it.
-virtual.py: devices that are threads of this CPU; cuda_device.py: GPUs, cusparse_device.py: with a competitor's
-products; device_group.py: all of a kind.
-merge.py: from partial results to y. chunk.py, packed_stretches.py: entries as they are sent; from_host/: products that
-send the matrix each time.
-exchange.py: EXCHANGES, and what a device has of a vector; fetches.py: how that gets there; blocks.py: what it has of
-the matrix; iteration.py: an iteration of these, replay.py: captured. On them resident.py: products iterated where the
-vector lies; pagerank.py with shards.py: PageRank.
-generated.py: a matrix that is nowhere whole.
-workload.py, workloads.py, pagerank_workload.py: what studies/scaling measures.
-cluster/ on placement.py: several hosts. Source: MSREP paper.
+Map of the package, in reading order.
+
+Partitions
+  partition.py       PARTITIONINGS (pCSR, pCSC, pCOO), and Span and Part, the data of one device
+  cut.py             borders of the partitions: equal nonzeros, or equal rows or columns
+Devices
+  base.py            Device and Operations, the contract of a device and of what it computes
+  virtual.py         simulated devices: CPU threads; cpu_operations.py, cpu_chunks.py: their operations
+  cuda_device.py     GPUs; cuda_operations.py, cuda_chunks.py: their operations; cusparse_device.py: with cuSPARSE
+  device_group.py    opens all devices of a study
+  topology.py        NUMA nodes of the devices; numa.py: host memory and threads on these nodes
+SpMV from host memory (workload cold)
+  from_host/         STRATEGIES of the MSREP paper and of Sparsight; read strategies.py, spmv.py, chunks.py
+  chunk.py           nonzeros in the form in which they are sent; chunk_packing.py: loops that compress them
+  merge.py           MERGES: from partial results to y
+Data on the devices (workloads resident, iterate)
+  exchange.py        EXCHANGES: the halo of a device, and the transfers of an exchange
+  peer_copies.py     carries out these transfers between devices of one process
+  blocks.py          diagonal and off-diagonal block of a partition
+  iteration.py       one iteration: exchange and SpMVs, overlapped; replay.py: as CUDA graphs
+  resident.py        x := A·x repeatedly
+  generated.py       matrices that the devices generate themselves
+PageRank (workload pagerank)
+  graph_shards.py    pages, links, and ranks of one device
+  rank_state.py      the run of PageRank over shards; pagerank.py: on the devices of one process
+Measuring
+  workload.py        Setting and the data of a workload; workloads.py, pagerank_workload.py: WORKLOADS
+Several hosts
+  placement.py       device slots of a Ray cluster
+  cluster/           actors of Ray, one per device, and TRANSPORTS between them
+
+Source: MSREP paper; CPMS PageRank paper for ranks in segments.
 """

@@ -1,6 +1,7 @@
-"""Blocks: a part of rows on its device, whole, or split into what its device owns the columns of, and the rest.
+"""Diagonal and off-diagonal blocks of a row partition on its device.
 
-Both are copied chunk by chunk, for a part may be larger than the memory of the host.
+The diagonal block has the nonzeros whose columns the same device owns. Blocks are copied chunk by chunk, because a
+partition can be larger than the memory of the host.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,25 +13,25 @@ import numpy as np
 
 from gpu_engine.cpms import Segmented
 from gpu_engine.formats.base import array_module
-from gpu_engine.multigpu.base import Device, put, returned
+from gpu_engine.multigpu.base import Device, call_and_wait, put
 from gpu_engine.multigpu.partition import Part, Partitioning, Span
 
 CHUNK = 2**22
-"""Entries that are split at a time, which takes some 30 bytes for each on the host."""
+"""Nonzeros split at a time; this takes about 30 bytes per nonzero on the host."""
 
 Room = Callable[[Device, int], Any]
-"""(device, elements) → room for values there: float64, or in segments."""
+"""Function (device, elements) → array for values on the device: float64, or in segments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Entries of a part of rows on its device; columns are numbered by their places in the vector of the device.
+    """Block of a row partition on its device; columns are positions in the local vector of the device.
 
-    part      as `Operations.prepare` made it
-    arrays    of the part but for its values: pointers or lines, columns
+    part      result of `Operations.prepare`
+    arrays    arrays of the partition except values: pointers or lines, columns
     values    float64, or in segments
-    lines     int32, the lines that have entries, counted from the first of the part; None: all
-    product   float64 [lines], for what the block gives where that is added to what another one gave
+    lines     int32, lines with nonzeros, counted from the first line of the partition; None: all lines
+    product   float64 [lines], product of the block, if it is added to the product of another block
     """
 
     part: Any
@@ -41,14 +42,14 @@ class Block:
 
     @property
     def stored_bytes(self) -> int:
-        """Of the entries and pointers, and the numbers of lines."""
+        """Return the size of nonzeros, pointers, and line numbers in bytes."""
         values = self.values.storage if isinstance(self.values, Segmented) else self.values
         arrays = [*self.arrays, values, *([] if self.lines is None else [self.lines])]
         return sum(int(array.nbytes) for array in arrays)
 
 
-class _Filling:
-    """A block that is copied piece by piece; `rows` of them have entries of their own numbers unless they are all."""
+class _BlockBuilder:
+    """Block that is copied piece by piece."""
 
     def __init__(self, device: Device, part: Part, compressed: bool, entries: int, lines: int, room: Room) -> None:
         self._device, self._compressed, self._entries, self._lines = device, compressed, 0, 0
@@ -59,7 +60,7 @@ class _Filling:
         self.lines = device.allocate(lines, np.int32)
 
     def add(self, piece: Part, lines: Any, count: int) -> None:
-        """Copies a piece: consecutive lines, those with the numbers `rows`, or all `count`."""
+        """Copy a piece with `count` lines, whose numbers are `lines` (None: consecutive lines)."""
         entries = slice(self._entries, self._entries + piece.values.size)
         if self._compressed:
             put(self._device, piece.major + self._entries, self.part.major[self._lines : self._lines + count + 1])
@@ -75,52 +76,52 @@ class _Filling:
 def copy_blocks(
     device: Device, partitioning: Partitioning, part: Part, places: Any, n_local: int, split: bool, room: Room
 ) -> tuple[Block, ...]:
-    """The block of a part on its device, or its diagonal and its off-diagonal block.
+    """Return the block of a partition on its device or, with `split`, its diagonal and its off-diagonal block.
 
-    places   where each column lies in the vector of the device, as `exchange.places_of` finds them
-    n_local  elements of that vector
+    places   position of each column in the local vector, from `exchange.places_of`
+    n_local  elements of the local vector
     """
     compressed = partitioning.compressed
 
-    def pieces() -> Iterator[list[tuple[Part, Any, int]]]:
+    def pieces_by_chunk() -> Iterator[list[tuple[Part, Any, int]]]:
         for first, chunk in _chunks(partitioning, part):
             yield _pieces(partitioning, chunk, first, split)
 
-    found = [[(piece.values.size, count) for piece, _, count in each] for each in pieces()]
-    sizes = np.sum(found, axis=0).tolist()
-    fillings = [_Filling(device, part, compressed, entries, lines, room) for entries, lines in sizes]
-    for each in pieces():
-        for filling, (piece, lines, count) in zip(fillings, each, strict=True):
-            filling.add(Part(piece.span, piece.major, places[piece.minor], piece.values), lines, count)
+    piece_sizes = [[(piece.values.size, count) for piece, _, count in pieces] for pieces in pieces_by_chunk()]
+    sizes = np.sum(piece_sizes, axis=0).tolist()
+    builders = [_BlockBuilder(device, part, compressed, entries, lines, room) for entries, lines in sizes]
+    for pieces in pieces_by_chunk():
+        for builder, (piece, lines, count) in zip(builders, pieces, strict=True):
+            builder.add(Part(piece.span, piece.major, places[piece.minor], piece.values), lines, count)
     spans = [part.span, *(Span(part.span.start, part.span.end, 0, lines, start_flag=False) for _, lines in sizes[1:])]
     return tuple(
-        _block(device, partitioning, filling, span, n_local, all_lines=number == 0)
-        for number, (filling, span) in enumerate(zip(fillings, spans, strict=True))
+        _block(device, partitioning, builder, span, n_local, all_lines=number == 0)
+        for number, (builder, span) in enumerate(zip(builders, spans, strict=True))
     )
 
 
 def _block(
-    device: Device, partitioning: Partitioning, filling: _Filling, span: Span, n_local: int, all_lines: bool
+    device: Device, partitioning: Partitioning, builder: _BlockBuilder, span: Span, n_local: int, all_lines: bool
 ) -> Block:
-    part = Part(span, filling.part.major, filling.part.minor, filling.part.values)
-    prepared = returned(device, device.operations.prepare, partitioning, part, n_local)
-    lines = None if all_lines else filling.lines
+    part = Part(span, builder.part.major, builder.part.minor, builder.part.values)
+    prepared = call_and_wait(device, device.operations.prepare, partitioning, part, n_local)
+    lines = None if all_lines else builder.lines
     product = device.allocate(0 if lines is None else lines.size, np.float64)
-    return Block(prepared, (part.major, part.minor), filling.values, lines, product)
+    return Block(prepared, (part.major, part.minor), builder.values, lines, product)
 
 
 def _pieces(partitioning: Partitioning, chunk: Part, first: int, split: bool) -> list[tuple[Part, Any, int]]:
-    """(piece, numbers of its lines in the part or None for all, how many) of each block, of lines from `first` on."""
+    """Return (piece, its line numbers or None for all, number of lines) per block of a chunk that starts at `first`."""
     count = chunk.major.size - 1 if partitioning.compressed else 0
     if not split:
         return [(chunk, None, count)]
     diagonal, off_diagonal = split_diagonal(partitioning, chunk)
-    kept, lines = drop_empty_lines(partitioning, off_diagonal)
-    return [(diagonal, None, count), (kept, lines + np.int32(first), int(lines.size))]
+    compact, lines = drop_empty_lines(partitioning, off_diagonal)
+    return [(diagonal, None, count), (compact, lines + np.int32(first), int(lines.size))]
 
 
 def _chunks(partitioning: Partitioning, part: Part) -> Iterator[tuple[int, Part]]:
-    """(its first line, consecutive lines of a part), so many that they end with the line of another CHUNK entries."""
+    """Yield (first line, consecutive lines of a partition), each with about CHUNK nonzeros and whole lines."""
     xp, marks = array_module(part.major), range(CHUNK, part.values.size, CHUNK)
     if partitioning.compressed:
         cuts = xp.searchsorted(part.major, xp.asarray(marks, part.major.dtype)).tolist()
@@ -135,12 +136,12 @@ def _chunks(partitioning: Partitioning, part: Part) -> Iterator[tuple[int, Part]
 
 
 def split_diagonal(partitioning: Partitioning, part: Part) -> tuple[Part, Part]:
-    """The diagonal block of a part of rows, whose columns its device owns, and the off-diagonal one, all other entries.
+    """Return the diagonal block of a row partition, whose columns its device owns, and the off-diagonal block.
 
-    Both keep the lines of the part and the order of its entries, which are no longer consecutive in the whole.
+    Both keep the lines of the partition and the order of its nonzeros.
     """
-    own, xp = part.span.own, array_module(part.minor)
-    inside = (part.minor >= own.start) & (part.minor < own.stop)
+    owned, xp = part.span.owned, array_module(part.minor)
+    inside = (part.minor >= owned.start) & (part.minor < owned.stop)
     blocks = []
     for mask in (inside, ~inside):
         if partitioning.compressed:
@@ -154,9 +155,9 @@ def split_diagonal(partitioning: Partitioning, part: Part) -> tuple[Part, Part]:
 
 
 def drop_empty_lines(partitioning: Partitioning, part: Part) -> tuple[Part, Any]:
-    """The part without its empty lines, and the numbers of those that are left: int32, from its first line on.
+    """Return a partition without its empty lines, and the numbers of the others: int32, from its first line on.
 
-    Of the off-diagonal block of a banded matrix most lines are empty.
+    In the off-diagonal block of a banded matrix, most lines are empty.
     """
     xp = array_module(part.minor)
     if partitioning.compressed:

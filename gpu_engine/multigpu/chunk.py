@@ -1,4 +1,4 @@
-"""Chunk: consecutive entries of a matrix as they are sent to a device, packed or as they are."""
+"""Chunks: consecutive nonzeros of a matrix in the form in which they are sent to a device, packed or unpacked."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,21 +8,22 @@ import numpy as np
 from gpu_engine.multigpu.partition import Span
 
 WHOLE_COLUMN, WHOLE_VALUE = 4, 8
-"""Bytes of what is sent as it is."""
+"""Bytes of an unpacked column and of an unpacked value."""
 
 ENTRY_BYTES = WHOLE_COLUMN + WHOLE_VALUE
+"""Bytes of an unpacked nonzero."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Consecutive entries of a matrix on the host, as they are sent.
+    """Consecutive nonzeros of a matrix on the host, in packing blocks of STRETCH nonzeros.
 
-    column_bytes  2 or 3 where columns are offsets; 4: they are sent as they are
-    value_bytes   0 where all values are the first of the table, 1 or 2 of a code; 8: they are sent as they are
-    packed        uint8, sections one behind the other; empty for a chunk that is sent as it is
-    begins        bytes where they begin: bases int32 [stretches]; spares int32 [stretches], −1 or the number
-                  of its spare; table float64; codes [entries]; low uint16 [entries], high uint8 [entries] of offsets;
-                  spares, each float64 [STRETCH], int32 [STRETCH]: stretches as they are
+    column_bytes  2 or 3: columns are offsets; 4: columns are unpacked
+    value_bytes   0: all values are the first of the table; 1 or 2: bytes of a code; 8: values are unpacked
+    packed        uint8, consecutive sections; empty for an unpacked chunk
+    begins        byte offsets of the sections: bases int32 [blocks]; spares int32 [blocks], −1 or the number of the
+                  spare block; table float64; codes [nonzeros]; offsets low uint16, high uint8 [nonzeros]; spare blocks,
+                  each float64 [STRETCH], int32 [STRETCH]: packing blocks that are sent unpacked
     """
 
     span: Span
@@ -33,32 +34,32 @@ class Chunk:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is packed."""
+        """Return whether nothing is packed."""
         return not self.packed.size
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are sent, but for row pointers."""
+        """Return the bytes sent, without row pointers."""
         return int(self.packed.nbytes) + whole_bytes(self.column_bytes, self.value_bytes) * self.span.entries
 
 
 def whole_bytes(column_bytes: int, value_bytes: int) -> int:
-    """Bytes an entry of what is sent as it is."""
+    """Return the bytes per nonzero that are sent unpacked."""
     return (column_bytes == WHOLE_COLUMN) * WHOLE_COLUMN + (value_bytes == WHOLE_VALUE) * WHOLE_VALUE
 
 
 def whole_chunk(span: Span) -> Chunk:
-    """A chunk that is sent as it is."""
+    """Return an unpacked chunk."""
     return Chunk(span, WHOLE_COLUMN, WHOLE_VALUE, np.empty(0, np.uint8), (0,) * 7)
 
 
 @dataclass(frozen=True, slots=True)
 class SentChunk:
-    """A chunk on a device.
+    """Chunk on a device.
 
-    pointers  int32 or int64 [rows + 1], those of the whole matrix from the chunk's first row on
-    packed    uint8, as `Chunk.packed`; columns int32 [entries], values float64 [entries]: where they are sent as they
-              are, else empty
+    pointers         int32 or int64 [rows + 1], row pointers of the whole matrix from the first row of the chunk
+    packed           uint8, copy of `Chunk.packed`
+    columns, values  int32, float64 [nonzeros] if they are sent unpacked, otherwise empty
     """
 
     chunk: Chunk

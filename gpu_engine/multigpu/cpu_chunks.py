@@ -1,4 +1,4 @@
-"""ChunkProducts of a virtual device: in one thread, without the interpreter's lock."""
+"""ChunkProducts of a simulated device: one thread without the interpreter lock."""
 
 from typing import Any
 
@@ -7,15 +7,15 @@ import numpy as np
 from gpu_engine.host.jit import numba
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.chunk import SentChunk
-from gpu_engine.multigpu.packed_stretches import STRETCH
+from gpu_engine.multigpu.chunk_packing import STRETCH
 
 
 def room(_device: Device, _chunk_entries: int, _pointer: Any) -> None:
-    """Nothing."""
+    """Return None, because a CPU needs no workspace."""
 
 
 def multiply(sent: SentChunk, _room: None, x: Any, y: Any, share: Any) -> None:
-    """Row by row, each from its first entry on."""
+    """Multiply row by row, each in the order of its nonzeros."""
     chunk, packed = sent.chunk, sent.packed
     bases, spares, table, codes, low, high, spare = map(slice, chunk.begins, (*chunk.begins[1:], packed.size))
     code = np.uint16 if chunk.value_bytes == 2 else np.uint8
@@ -28,12 +28,12 @@ def multiply(sent: SentChunk, _room: None, x: Any, y: Any, share: Any) -> None:
 
 
 def mark(device: Device) -> Any:
-    """The last of what was launched."""
+    """Return the event of the work launched last."""
     return device.record_event()
 
 
 def wait(event: Any) -> None:
-    """Waits; what went wrong is raised where the device is waited for."""
+    """Wait for an event; errors of the work are raised by `Device.synchronize`."""
     event.exception()
 
 
@@ -62,7 +62,7 @@ def _rows(
         total = 0.0
         for number in range(max(indptr[row], start), min(indptr[row + 1], end)):
             entry = number - start
-            # A spare stretch has its values first, then its columns: 12 bytes an entry.
+            # A spare block has its values first, then its columns: 12 bytes per nonzero.
             slot = spares[entry // STRETCH] if spares.size else -1
             if column_bytes == 4:
                 column = np.int64(columns[entry])
@@ -75,7 +75,7 @@ def _rows(
             if value_bytes == 8:
                 value = values[entry]
             elif slot >= 0:
-                # Eight bytes a value: a stretch of 12 bytes an entry is one and a half of STRETCH long.
+                # In units of 8-byte values, a spare block of 12 bytes per nonzero has a length of 1.5 STRETCH.
                 value = spare_values[slot * STRETCH * 3 // 2 + entry % STRETCH]
             elif value_bytes == 0:
                 value = table[0]

@@ -1,4 +1,4 @@
-"""Operations on a CPU, in one thread without the interpreter's lock."""
+"""Operations on a CPU, each in one thread without the interpreter lock."""
 
 from typing import Any
 
@@ -14,13 +14,13 @@ from gpu_engine.multigpu.merge import combine
 from gpu_engine.multigpu.partition import Part, Partitioning, rewrite
 
 
-def prepare(partitioning: Partitioning, part: Part, n_cols: int) -> Part:  # noqa: ARG001 (as it is)
-    """The part itself."""
+def prepare(partitioning: Partitioning, part: Part, n_cols: int) -> Part:  # noqa: ARG001 (nothing to prepare)
+    """Return the partition unchanged."""
     return part
 
 
 def multiply(partitioning: Partitioning, part: Part, x: Any, partial: Any) -> None:
-    """partial := A_i·x."""
+    """Compute partial := A_i·x."""
     by_rows = partitioning.axis == "rows"
     if not partitioning.compressed:
         rows, columns = (part.major, part.minor) if by_rows else (part.minor, part.major)
@@ -31,16 +31,16 @@ def multiply(partitioning: Partitioning, part: Part, x: Any, partial: Any) -> No
         _columns(part.major, part.minor, part.values, x, partial)
 
 
-def add(total: Any, more: Any, lines: Any) -> None:
-    """total := total + more, on all lines or on some."""
+def add(total: Any, summand: Any, lines: Any) -> None:
+    """Compute total[lines] += summand; lines = None: all lines."""
     if lines is None:
-        np.add(total, more, total)
+        np.add(total, summand, total)
     else:
-        total[lines] += more
+        total[lines] += summand
 
 
 def gather(vector: Any, positions: Any, k: int | None, packed: Any) -> None:
-    """packed := elements with these numbers, of segments the first k, one segment after the other."""
+    """Pack elements by position; of a vector in segments, the leading k, one segment after the other."""
     if k is None:
         np.take(vector, positions, out=packed, mode="clip")
     else:
@@ -48,29 +48,29 @@ def gather(vector: Any, positions: Any, k: int | None, packed: Any) -> None:
 
 
 def unpack(packed: Any, values: slice, k: int, vector: Segmented) -> None:
-    """The inverse for a range of values, which leaves the other segments."""
+    """Unpack the leading k segments of a range of values; the other segments stay unchanged."""
     _unpack(packed, values.start, values.stop, group_size(vector.segments), vector.segments, k, vector.units)
 
 
 def copy(peer: Segmented, values: slice, k: int, vector: Segmented, place: int) -> None:
-    """The first k segments of a range of values to another vector."""
+    """Copy the leading k segments of a range of values to another vector, starting at `place`."""
     size = group_size(vector.segments)
     _copy(peer.units, values.start, values.stop, size, vector.segments, k, vector.units, place)
 
 
 def fill(p: Any, value: float, k: int) -> None:
-    """A value into all ranks."""
+    """Set all ranks to a value."""
     if isinstance(p, Segmented):
         cpms.write(p, np.full(p.n, value), k)
     else:
         p.fill(value)
 
 
-def finish(totals: Any, update: Update, sums: Any) -> None:
-    """The new ranks of a device's pages."""
+def finish_ranks(totals: Any, update: Update, sums: Any) -> None:
+    """Compute the new ranks of the owned pages, and γ and the dangling rank as sums."""
     new_ranks = update.damping * totals + update.base[0]
-    change = -_own(update.p, update.own, update.read)
-    _keep(update.new, update.own, update.write, new_ranks)
+    change = -_owned_ranks(update.p, update.owned, update.read)
+    _store_ranks(update.new, update.owned, update.write, new_ranks)
     change += new_ranks
     if update.norm == "L2":
         sums[0] = np.square(change).sum()
@@ -79,56 +79,56 @@ def finish(totals: Any, update: Update, sums: Any) -> None:
     sums[1] = new_ranks[update.dangling].sum()
 
 
-def scale(p: Segmented, own: slice, dangling: Any, factor: float, k: int, totals: Any, sums: Any) -> None:
-    """p := factor · p on a device's pages, truncated to k segments."""
-    np.multiply(_own(p, own, k), factor, out=totals)
-    _keep(p, own, k, totals)
+def scale(p: Segmented, owned: slice, dangling: Any, factor: float, k: int, totals: Any, sums: Any) -> None:
+    """Compute p := factor · p on the owned pages, truncated to k segments."""
+    np.multiply(_owned_ranks(p, owned, k), factor, out=totals)
+    _store_ranks(p, owned, k, totals)
     sums[:] = np.abs(totals).sum(), totals[dangling].sum()
 
 
-def follow(links: Part, values: Segmented, p: Segmented, k: int, totals: Any) -> None:
-    """What flows along the links to each page."""
-    _follow(links.major, links.minor, values.units, p.units, p.segments, k, totals)
+def sum_in_links(links: Part, values: Segmented, p: Segmented, k: int, totals: Any) -> None:
+    """Compute the weighted sum over the in-links of each page."""
+    _sum_in_links(links.major, links.minor, values.units, p.units, p.segments, k, totals)
 
 
 def to_ieee(vector: Segmented) -> None:
-    """Segments to fp64 in the same memory; unlike that of `cpms`, in one thread."""
+    """Convert segments to fp64 in place, in one thread (unlike `cpms.to_ieee`)."""
     values = cpms.read(vector, vector.segments)
     vector.storage[: vector.n] = values
     vector.storage[vector.n :] = 0.0
 
 
 def to_segments(vector: Segmented) -> None:
-    """The inverse of `to_ieee`."""
+    """Convert fp64 to segments in place."""
     values = vector.storage[: vector.n].copy()
     vector.storage[:] = 0.0
     cpms.write(vector, values, vector.segments)
 
 
-def copy_own(p: Any, own: slice, k: int, found: Any) -> None:
-    """found := the ranks of a device's pages."""
-    found[:] = _own(p, own, k)
+def copy_owned(p: Any, owned: slice, k: int, ranks: Any) -> None:
+    """Copy the ranks of the owned pages to `ranks`."""
+    ranks[:] = _owned_ranks(p, owned, k)
 
 
-def _own(p: Any, own: slice, k: int) -> Any:
+def _owned_ranks(p: Any, owned: slice, k: int) -> Any:
     if not isinstance(p, Segmented):
-        return p[own]
-    values = np.empty(own.stop - own.start)
-    _widen(p.units, own.start, p.segments, k, values)
+        return p[owned]
+    values = np.empty(owned.stop - owned.start)
+    _widen(p.units, owned.start, p.segments, k, values)
     return values
 
 
-def _keep(p: Any, own: slice, k: int, values: Any) -> None:
-    """Writes ranks, and cuts the values to what was kept of them."""
+def _store_ranks(p: Any, owned: slice, k: int, values: Any) -> None:
+    """Store ranks, and truncate `values` to the stored precision."""
     if isinstance(p, Segmented):
-        _narrow(p.units, own.start, p.segments, k, values)
+        _narrow(p.units, owned.start, p.segments, k, values)
     else:
-        p[own] = values
+        p[owned] = values
 
 
 @numba.njit(cache=True, nogil=True)
 def _load(units: Any, i: int, segments: int, k: int) -> Any:
-    """Value i with its first k segments, the others zero."""
+    """Return value i with its leading k segments; the others are zero."""
     group, width = 16 * segments, 64 // segments
     place = i // group * group * segments + i % group
     bits = np.uint64(0)
@@ -155,7 +155,7 @@ def _narrow(units: Any, begin: int, segments: int, k: int, values: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _follow(indptr: Any, indices: Any, values: Any, p: Any, segments: int, k: int, totals: Any) -> None:
+def _sum_in_links(indptr: Any, indices: Any, values: Any, p: Any, segments: int, k: int, totals: Any) -> None:
     for row in range(totals.size):
         total = 0.0
         for entry in range(indptr[row], indptr[row + 1]):
@@ -222,12 +222,12 @@ OPERATIONS = Operations(
     unpack=unpack,
     copy=copy,
     fill=fill,
-    finish=finish,
+    finish_ranks=finish_ranks,
     scale=scale,
-    follow=follow,
+    sum_in_links=sum_in_links,
     to_ieee=to_ieee,
     to_segments=to_segments,
-    copy_own=copy_own,
+    copy_owned=copy_owned,
     chunks=cpu_chunks,
     n_sums=2,
 )

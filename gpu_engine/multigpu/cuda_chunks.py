@@ -1,4 +1,4 @@
-"""ChunkProducts of a GPU: tiles of equal entries, unpacked on the way into shared memory, then summed by rows."""
+"""ChunkProducts of a GPU: tiles of equal nonzeros, unpacked into shared memory, then summed by rows."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +13,13 @@ from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.chunk import SentChunk
 
 THREADS, ITEMS = 128, 4
-"""As in formats/split.py: what comes over a link is slower than any of these."""
+"""Threads per block and nonzeros per thread, as in formats/split.py; the link is slower than any choice of these."""
 
 TILE = THREADS * ITEMS
+"""Nonzeros of a tile."""
 
 BLOCK = 256
+"""Threads per block of the other kernels."""
 
 SOURCE = CudaSource(
     __package__,
@@ -32,9 +34,11 @@ SOURCE = CudaSource(
 
 @dataclass(frozen=True, slots=True)
 class TileRoom:
-    """Tiles of a chunk as formats/tiles.py has them.
+    """Workspace for the tiles of a chunk; see formats/tiles.py.
 
-    borders  like the pointers [tiles + 1]; first_rows  uint32 [tiles + 1]; first_sums, last_sums  float64 [tiles]
+    borders                [tiles + 1] with the dtype of the pointers
+    first_rows             uint32 [tiles + 1]
+    first_sums, last_sums  float64 [tiles]
     """
 
     borders: Any
@@ -44,14 +48,14 @@ class TileRoom:
 
 
 def room(device: Device, chunk_entries: int, pointer: Any) -> TileRoom:
-    """For the tiles of the largest chunk; a chunk without entries has one, of its empty rows."""
+    """Allocate the workspace for the largest chunk; a chunk without nonzeros has one tile for its empty rows."""
     tiles = _tiles(chunk_entries)
     kinds = ((tiles + 1, pointer), (tiles + 1, np.uint32), (tiles, np.float64), (tiles, np.float64))
     return TileRoom(*(device.allocate(size, kind) for size, kind in kinds))
 
 
 def multiply(sent: SentChunk, room: TileRoom, x: Any, y: Any, share: Any) -> None:
-    """Launches three kernels: where the tiles begin, their products, and the rows that they cut."""
+    """Launch three kernels: tile borders, products of the tiles, and sums of the rows that tiles cut."""
     chunk, indptr = sent.chunk, sent.pointers
     span, rows = chunk.span, int(indptr.size) - 1
     tiles, kind = _tiles(span.entries), POINTERS[indptr.dtype.itemsize == 8]
@@ -71,14 +75,14 @@ def multiply(sent: SentChunk, room: TileRoom, x: Any, y: Any, share: Any) -> Non
 
 
 def mark(device: Device) -> Any:
-    """An event whose waiting thread sleeps: one that spins would take a core from those that pack."""
+    """Record an event that blocks the waiting thread; a spinning thread would take a core from the packing."""
     events: list[Any] = []
     device.call(lambda: events.append(_record()))
     return events[0]
 
 
 def wait(event: Any) -> None:
-    """Waits for it."""
+    """Wait for an event on the host."""
     with translated():
         event.synchronize()
 

@@ -1,8 +1,8 @@
 """Operations on a GPU: kernels on the current stream.
 
-Products of parts that are multiplied once take their arrays as they came; `prepare` cuts those that are multiplied
-often into the tiles of formats/split.py, our fastest kernel on plain CSR. Sums are added up by blocks of which there
-are always as many, so that they come out the same every time.
+A partition that is multiplied once is used as received. `prepare` divides one that is multiplied often into the tiles
+of formats/split.py, the fastest Sparsight kernel on plain CSR. Sums use a constant number of thread blocks, so that
+they are bitwise reproducible.
 """
 
 from typing import Any
@@ -29,15 +29,13 @@ from gpu_engine.multigpu.partition import Part, Partitioning, Span
 from gpu_engine.pagerank.cuda_pulls import FP64, NORMS, head
 
 BLOCK, BLOCKS, VALUES = 256, 512, 16
-"""Threads of a block; blocks whose sums are joined; values of which a thread copies the segments from a peer: with
-32-bit segments four words.
-"""
+"""Threads per block; blocks per reduction; values per thread in copies from a peer (four words of 32-bit segments)."""
 
-EVERY = np.uint64(0)
-"""The null pointer, instead of numbers of lines."""
+ALL_LINES = np.uint64(0)
+"""Null pointer in place of line numbers: all lines."""
 
 PACK_BYTES, LINES = 16, {4: "int", 8: "long long"}
-"""Bytes of the largest load of a thread; the types of line numbers and pointers by their bytes."""
+"""Bytes of the largest load of a thread; bytes of a line number or pointer → its C type."""
 
 ENTRIES = CudaSource(
     __package__,
@@ -60,7 +58,7 @@ STEPS = (
     *((head(segments, k), head(segments, k)) for segments in cpms.SEGMENTS for k in range(1, segments + 1)),
     *((head(segments, k), head(segments, k + 1)) for segments in cpms.SEGMENTS for k in range(1, segments)),
 )
-"""(type of ranks read, of ranks written) of all iterations."""
+"""Pairs (type of the ranks read, type of the ranks written) that occur in iterations."""
 
 RANKS = CudaSource(
     __package__,
@@ -75,21 +73,21 @@ RANKS = CudaSource(
 )
 
 KERNELS = (split.FORMAT.kernels[0], coo.KERNEL, smart.KERNEL, csc.FORMAT.kernels[0])
-"""What multiplies the parts: rows as tiles, and one for each kind of part."""
+"""SpMV kernels: tiles for prepared row partitions, and one kernel per kind of partition."""
 
 SOURCES = (ENTRIES, SEGMENTS, RANKS, *(source for kernel in KERNELS for source in kernel.sources))
-"""All that is launched on a device."""
+"""CUDA sources of everything that a device launches."""
 
 
 def prepare(partitioning: Partitioning, part: Part, n_cols: int) -> Any:
-    """Cuts a part of CSR into tiles; another one as it is."""
+    """Return a CSR partition divided into tiles; return others unchanged."""
     if partitioning.axis != "rows" or not partitioning.compressed:
         return part
     return SplitLayout.from_csr(_csr(part, n_cols))
 
 
 def multiply(partitioning: Partitioning, part: Any, x: Any, partial: Any) -> None:
-    """The kernel for parts of that kind; each zeroes or writes all of the partial result."""
+    """Launch the kernel for this kind of partition; each kernel writes all of the partial result."""
     if not partial.size:
         return
     if isinstance(part, SplitLayout):
@@ -107,7 +105,7 @@ def multiply(partitioning: Partitioning, part: Any, x: Any, partial: Any) -> Non
 
 
 def rewrite(partitioning: Partitioning, span: Span, raw: Any, local: Any) -> None:
-    """What `partition.rewrite` does, at the speed of a copy."""
+    """Rewrite pointers or lines as `partition.rewrite` does, at the speed of a copy."""
     info, kind = np.iinfo(raw.dtype), raw.dtype.type
     limits = (info.min, info.max, span.first)
     if partitioning.compressed:
@@ -116,94 +114,94 @@ def rewrite(partitioning: Partitioning, span: Span, raw: Any, local: Any) -> Non
     if (raw.data.ptr | local.data.ptr) % PACK_BYTES:
         pack = 1
     kernel = ENTRIES.function(f"rewrite_lines<{LINES[raw.itemsize]}, {pack}>")
-    _over(kernel, -(-raw.size // pack), (cupy.int64(raw.size), raw, *map(kind, limits), local))
+    _launch_threads(kernel, -(-raw.size // pack), (cupy.int64(raw.size), raw, *map(kind, limits), local))
 
 
-def add(total: Any, more: Any, lines: Any) -> None:
-    """total := total + more, on all lines or on some."""
-    arguments = (cupy.int64(more.size), EVERY if lines is None else lines, more, total)
-    _over(ENTRIES.function("add_lines"), more.size, arguments)
+def add(total: Any, summand: Any, lines: Any) -> None:
+    """Launch total[lines] += summand; lines = None: all lines."""
+    arguments = (cupy.int64(summand.size), ALL_LINES if lines is None else lines, summand, total)
+    _launch_threads(ENTRIES.function("add_lines"), summand.size, arguments)
 
 
 def gather(vector: Any, positions: Any, k: int | None, packed: Any) -> None:
-    """packed := elements with these numbers, of segments the first k, one segment after the other."""
+    """Pack elements by position; of a vector in segments, the leading k, one segment after the other."""
     count = cupy.int64(positions.size)
     if k is None:
-        _over(ENTRIES.function("gather"), positions.size, (count, positions, vector, packed))
+        _launch_threads(ENTRIES.function("gather"), positions.size, (count, positions, vector, packed))
     else:
         kernel = SEGMENTS.function(f"pack<{vector.segments}>")
-        _over(kernel, positions.size, (count, positions, cupy.int32(k), vector.units, packed))
+        _launch_threads(kernel, positions.size, (count, positions, cupy.int32(k), vector.units, packed))
 
 
 def unpack(packed: Any, values: slice, k: int, vector: Segmented) -> None:
-    """The inverse for a range of values, which leaves the other segments."""
+    """Unpack the leading k segments of a range of values; the other segments stay unchanged."""
     count = values.stop - values.start
     arguments = (cupy.int64(values.start), cupy.int64(count), cupy.int32(k), vector.units, packed)
-    _over(SEGMENTS.function(f"unpack<{vector.segments}>"), count, arguments)
+    _launch_threads(SEGMENTS.function(f"unpack<{vector.segments}>"), count, arguments)
 
 
 def copy(peer: Segmented, values: slice, k: int, vector: Segmented, place: int) -> None:
-    """Reads the memory of the peer."""
+    """Copy the leading k segments of a range of values from the memory of a peer, starting at `place`."""
     size, count = group_size(vector.segments), values.stop - values.start
     begin = place % size
-    # Both vectors from the first group of what is copied on, in which values have the same places.
+    # Both pointers start at the group of the first value; within groups, positions are equal.
     there, here = (group // size * vector.segments * size for group in (values.start, place))
     extent = (cupy.int64(begin), cupy.int64(begin + count), cupy.int32(k))
     kernel = SEGMENTS.function(f"copy_segments<{vector.segments}>")
-    _over(kernel, -(-count // VALUES), (*extent, peer.units[there:], vector.units[here:]))
+    _launch_threads(kernel, -(-count // VALUES), (*extent, peer.units[there:], vector.units[here:]))
 
 
 def fill(p: Any, value: float, k: int) -> None:
-    """A value into all ranks."""
+    """Set all ranks to a value."""
     if isinstance(p, Segmented):
         cpms.write(p, cupy.full(p.n, value), k)
     else:
         p.fill(value)
 
 
-def finish(totals: Any, update: Update, sums: Any) -> None:
-    """The new ranks of a device's pages."""
+def finish_ranks(totals: Any, update: Update, sums: Any) -> None:
+    """Compute the new ranks of the owned pages, and γ and the dangling rank as sums."""
     types = f"{_type(update.p, update.read)}, {_type(update.new, update.write)}"
     ranks = (_units(update.p), _units(update.new), update.damping, update.base, cupy.int32(NORMS[update.norm]))
-    _over_pages(f"finish_pages<{types}>", update.own, (*ranks, totals, sums[2:]))
-    _join(NORMS[update.norm], update.dangling, totals, sums)
+    _over_pages(f"finish_pages<{types}>", update.owned, (*ranks, totals, sums[2:]))
+    _reduce_blocks(NORMS[update.norm], update.dangling, totals, sums)
 
 
-def scale(p: Segmented, own: slice, dangling: Any, factor: float, k: int, totals: Any, sums: Any) -> None:
-    """p := factor · p on a device's pages, truncated to k segments."""
-    _over_pages(f"scale_pages<{_type(p, k)}>", own, (_units(p), factor, totals, sums[2:]))
-    _join(NORMS["L1"], dangling, totals, sums)
+def scale(p: Segmented, owned: slice, dangling: Any, factor: float, k: int, totals: Any, sums: Any) -> None:
+    """Compute p := factor · p on the owned pages, truncated to k segments."""
+    _over_pages(f"scale_pages<{_type(p, k)}>", owned, (_units(p), factor, totals, sums[2:]))
+    _reduce_blocks(NORMS["L1"], dangling, totals, sums)
 
 
-def follow(links: Any, values: Segmented, p: Segmented, k: int, totals: Any) -> None:
-    """What flows along the links to each page."""
-    matrix, cut = links.matrix, links.tiles
+def sum_in_links(links: Any, values: Segmented, p: Segmented, k: int, totals: Any) -> None:
+    """Compute the weighted sum over the in-links of each page."""
+    matrix, tiling = links.matrix, links.tiles
     pointer = POINTERS[matrix.indptr.dtype.itemsize == 8]
     kernel = f"tile_totals<{pointer}, {THREADS}, {ITEMS}, {_type(p, k)}>"
     arrays = (matrix.indptr, matrix.indices, values.units)
     if totals.size:
-        tiles.launch(RANKS, kernel, THREADS, cut, arrays)(p.units, totals)
+        tiles.launch(RANKS, kernel, THREADS, tiling, arrays)(p.units, totals)
 
 
 def to_ieee(vector: Segmented) -> None:
-    """Segments to fp64 in the same memory."""
+    """Convert segments to fp64 in place."""
     cpms.to_ieee(vector)
 
 
 def to_segments(vector: Segmented) -> None:
-    """The inverse of `to_ieee`."""
+    """Convert fp64 to segments in place."""
     cpms.to_cpms(vector.storage, vector.n, vector.segments)
 
 
-def copy_own(p: Any, own: slice, k: int, found: Any) -> None:
-    """found := the ranks of a device's pages."""
-    count = own.stop - own.start
-    arguments = (cupy.int64(own.start), cupy.int64(count), _units(p), found)
-    _over(RANKS.function(f"copy_pages<{_type(p, k)}>"), count, arguments)
+def copy_owned(p: Any, owned: slice, k: int, ranks: Any) -> None:
+    """Copy the ranks of the owned pages to `ranks`."""
+    count = owned.stop - owned.start
+    arguments = (cupy.int64(owned.start), cupy.int64(count), _units(p), ranks)
+    _launch_threads(RANKS.function(f"copy_pages<{_type(p, k)}>"), count, arguments)
 
 
-def _over(kernel: Any, threads: int, arguments: tuple[Any, ...]) -> None:
-    """Launches so many threads, if any."""
+def _launch_threads(kernel: Any, threads: int, arguments: tuple[Any, ...]) -> None:
+    """Launch a kernel with the given number of threads; do nothing for 0 threads."""
     if threads:
         kernel((-(-threads // BLOCK),), (BLOCK,), arguments)
 
@@ -213,23 +211,23 @@ def _csr(part: Part, n_cols: int) -> CsrMatrix:
 
 
 def _add_entries(part: Part, x: Any, y: Any) -> None:
-    """Entries sorted by column, which the kernel of COO does not take."""
+    """Multiply nonzeros sorted by column, which the COO kernel does not support."""
     y.data.memset_async(0, y.nbytes)
     arguments = (cupy.int64(part.values.size), part.minor, part.major, part.values, x, y)
-    _over(ENTRIES.function("add_entries"), part.values.size, arguments)
+    _launch_threads(ENTRIES.function("add_entries"), part.values.size, arguments)
 
 
 def _launch(kernel: Kernel, layout: Any, x: Any, y: Any) -> None:
     kernel.bound("cuda", layout)(x, y)
 
 
-def _over_pages(kernel: str, own: slice, arguments: tuple[Any, ...]) -> None:
-    pages = (cupy.int64(own.start), cupy.int64(own.stop - own.start))
+def _over_pages(kernel: str, owned: slice, arguments: tuple[Any, ...]) -> None:
+    pages = (cupy.int64(owned.start), cupy.int64(owned.stop - owned.start))
     RANKS.function(kernel)((BLOCKS,), (BLOCK,), (*pages, *arguments))
 
 
-def _join(norm: int, dangling: Any, totals: Any, sums: Any) -> None:
-    """Of what the blocks found, which is to come behind the sums."""
+def _reduce_blocks(norm: int, dangling: Any, totals: Any, sums: Any) -> None:
+    """Reduce the results of the thread blocks, which lie behind the two sums in `sums`."""
     changes, picked = sums[2 : 2 + BLOCKS], sums[2 + BLOCKS :]
     RANKS.function("sum_picked")((BLOCKS,), (BLOCK,), (cupy.int64(dangling.size), dangling, totals, picked))
     RANKS.function("join_found")((1,), (BLOCKS,), (cupy.int32(norm), changes, picked, sums))
@@ -253,12 +251,12 @@ OPERATIONS = Operations(
     unpack=unpack,
     copy=copy,
     fill=fill,
-    finish=finish,
+    finish_ranks=finish_ranks,
     scale=scale,
-    follow=follow,
+    sum_in_links=sum_in_links,
     to_ieee=to_ieee,
     to_segments=to_segments,
-    copy_own=copy_own,
+    copy_owned=copy_owned,
     chunks=cuda_chunks,
     n_sums=2 + 2 * BLOCKS,
 )

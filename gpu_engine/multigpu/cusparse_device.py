@@ -1,7 +1,7 @@
-"""GPUs whose products are cuSPARSE's, in the ways of the MSREP paper, to be measured beside ours.
+"""GPUs that multiply with cuSPARSE, as in the MSREP paper, for comparison with Sparsight kernels.
 
-CSR is multiplied as it is, with the algorithm that is the fastest of those for CSR on nearly every matrix; CSC as the
-transpose of CSR; COO is converted to CSR first. Source: MSREP paper, §5.1.
+CSR uses the algorithm that is the fastest for CSR on nearly every matrix; CSC is the transpose of CSR; COO is converted
+to CSR first. Source: MSREP paper, §5.1.
 """
 
 from dataclasses import replace
@@ -14,7 +14,7 @@ import numpy as np
 from gpu_engine.competitors import cusparse, cusparse_library
 from gpu_engine.competitors.cusparse import CusparseLayout
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.multigpu.base import returned
+from gpu_engine.multigpu.base import call_and_wait
 from gpu_engine.multigpu.cuda_device import CudaDevice
 from gpu_engine.multigpu.partition import Part, Partitioning
 
@@ -22,19 +22,19 @@ ALGORITHM = cusparse.CSR_ALG1
 
 
 class CusparseDevice(CudaDevice):
-    """A CudaDevice but for its products."""
+    """CudaDevice whose SpMVs run in cuSPARSE."""
 
     def __init__(self, ordinal: int, node: int = 0, cpus: tuple[int, ...] = ()) -> None:
-        """Raises DeviceError where CUDA refuses, KernelError where cuSPARSE does."""
+        """Open the GPU; raise DeviceError if CUDA fails, KernelError if cuSPARSE fails."""
         super().__init__(ordinal, node, cpus)
-        handle = returned(self, cusparse_library.new_handle)
+        handle = call_and_wait(self, cusparse_library.new_handle)
         self.operations = replace(
             self.operations, prepare=partial(_prepare, handle), multiply=partial(_multiply, handle)
         )
 
 
 def _prepare(handle: Any, partitioning: Partitioning, part: Part, n_cols: int) -> Any:
-    """Does a first product, of vectors that nobody reads, with a part of rows; another one is left as it is."""
+    """Return a row partition after one SpMV on scratch vectors, which runs the preprocessing; others unchanged."""
     if partitioning.axis != "rows" or not part.minor.size:
         return part
     layout = _layout(handle, partitioning, part, n_cols)
@@ -44,7 +44,7 @@ def _prepare(handle: Any, partitioning: Partitioning, part: Part, n_cols: int) -
 
 
 def _multiply(handle: Any, partitioning: Partitioning, part: Any, x: Any, y: Any) -> None:
-    """The product; of a part as it came what cuSPARSE needs is made first."""
+    """Multiply a partition; one that is not prepared is converted for cuSPARSE first."""
     if isinstance(part, CusparseLayout):
         cusparse.multiply(part, ALGORITHM, x, y, handle=handle)
     elif part.minor.size:

@@ -1,7 +1,7 @@
-"""Where a matrix is cut: into parts of equal nonzeros, or of equal lines as the baseline does.
+"""Partition borders: equal nonzeros per partition, or equal lines as in the baseline.
 
-Cutting reads the arrays of the whole only at the borders, so that a memory-mapped matrix stays on its disk.
-Source: MSREP paper, Algorithms 2, 4 and 6 with products of 64 bits; two steps after §4.2; the baseline of §5.3.
+Only the array elements at the borders are read, so that a memory-mapped matrix stays on disk.
+Source: MSREP paper, Algorithms 2, 4, and 6 with 64-bit products; two steps as in §4.2; baseline of §5.3.
 """
 
 import itertools
@@ -16,39 +16,40 @@ from gpu_engine.multigpu.partition import SharedMatrix, Span
 
 
 def borders(nnz: int, groups: Sequence[int]) -> tuple[int, ...]:
-    """Where equal parts begin and the last one ends; cut first among groups by their sizes, then within each (§4.2).
+    """Return the first nonzero of each partition and the end of the last one.
 
-    groups  number of parts of each group: those of the devices of a NUMA node; (parts,) cuts in one step
+    The nonzeros are divided among the groups by size, then within each group (§4.2).
+
+    groups  number of partitions per group, such as the devices of a NUMA node; (parts,) divides in one step
     """
     if not groups or min(groups) < 1:
-        raise ParameterError(
-            f"Groups of {list(groups)} parts cannot share a matrix; give each group at least one part."
-        )
-    # Python's integers: i · nnz does not fit 32 bits.
-    total, numbers, before = sum(groups), [0], 0
+        raise ParameterError(f"Invalid partition groups {list(groups)}. Give each group at least one partition.")
+    # Python integers, because i · nnz can exceed 32 bits.
+    total, numbers, n_previous = sum(groups), [0], 0
     for group in groups:
-        begin, end = before * nnz // total, (before + group) * nnz // total
+        begin, end = n_previous * nnz // total, (n_previous + group) * nnz // total
         numbers += (begin + (i + 1) * (end - begin) // group for i in range(group))
-        before += group
+        n_previous += group
     return tuple(numbers)
 
 
 def cut_by_entries(stored: SharedMatrix, groups: Sequence[int], slack: int = 0) -> tuple[Span, ...]:
-    """Parts of equal nonzeros; O(parts · log lines), computed where the matrix lies.
+    """Return partitions with equal nonzeros in O(partitions · log lines), computed on the device of the matrix.
 
-    slack  lines of up to so many entries are not cut but begin a part: 0 cuts any line
+    slack  lines with at most this many nonzeros are not cut but start a partition; 0: any line may be cut
     """
     return _cut_at(stored, borders(stored.nnz, groups), slack)
 
 
 def cut_group(stored: SharedMatrix, groups: Sequence[int], number: int) -> tuple[Span, ...]:
-    """The parts of one group alone, which a thread of its node finds while others find theirs."""
-    before = sum(groups[:number])
-    return _cut_at(stored, borders(stored.nnz, groups)[before : before + groups[number] + 1], first=number == 0)
+    """Return the partitions of one group, so that one thread per NUMA node can compute its group."""
+    n_previous = sum(groups[:number])
+    entries = borders(stored.nnz, groups)[n_previous : n_previous + groups[number] + 1]
+    return _cut_at(stored, entries, first=number == 0)
 
 
 def _cut_at(stored: SharedMatrix, at: Sequence[int], slack: int = 0, first: bool = True) -> tuple[Span, ...]:
-    """The parts between these entries; first: whether empty lines in front are theirs."""
+    """Return the partitions between these nonzeros; `first`: leading empty lines belong to the first one."""
     xp = array_module(stored.major)
     entries = xp.asarray(at, dtype=np.int64)
     lines, cuts = _compressed_lines(stored, entries) if stored.partitioning.compressed else _lines(stored, entries)
@@ -63,7 +64,7 @@ def _cut_at(stored: SharedMatrix, at: Sequence[int], slack: int = 0, first: bool
 
 
 def cut_by_lines(stored: SharedMatrix, parts: int) -> tuple[Span, ...]:
-    """The baseline: parts of equal rows or columns, however many entries they have."""
+    """Return the partitions of the baseline: equal rows or columns, regardless of their nonzeros."""
     xp = array_module(stored.major)
     lines = xp.asarray(borders(stored.n_lines, (parts,)), dtype=np.int64)
     if stored.partitioning.compressed:
@@ -74,16 +75,16 @@ def cut_by_lines(stored: SharedMatrix, parts: int) -> tuple[Span, ...]:
 
 
 def _compressed_lines(stored: SharedMatrix, entries: Any) -> tuple[Any, Any]:
-    """(the line of each entry, whether that line began before it): int64, bool [entries]; past the end `n_lines`."""
+    """Return (line of each nonzero, whether the line starts before it): int64, bool; `n_lines` past the end."""
     xp = array_module(entries)
-    # Keys of another type would have all pointers read and cast.
+    # Keys of another type would make searchsorted read and cast all pointers.
     keys = entries.astype(stored.major.dtype)
     lines = xp.searchsorted(stored.major, keys, side="right") - 1
     return lines, stored.major[lines] < keys
 
 
 def _lines(stored: SharedMatrix, entries: Any) -> tuple[Any, Any]:
-    """The same where each entry has the number of its line."""
+    """Return the result of `_compressed_lines` if each nonzero stores the number of its line."""
     xp = array_module(entries)
     if not stored.nnz:
         return xp.full(entries.size, stored.n_lines, dtype=np.int64), xp.zeros(entries.size, dtype=bool)
@@ -93,7 +94,7 @@ def _lines(stored: SharedMatrix, entries: Any) -> tuple[Any, Any]:
 
 
 def _ends(stored: SharedMatrix, lines: Any) -> tuple[Any, Any]:
-    """(first entry, entry past the last) of lines that have entries: int64 [lines]."""
+    """Return (first nonzero, nonzero past the last) of nonempty lines: int64 [lines]."""
     xp = array_module(lines)
     if stored.partitioning.compressed:
         return stored.major[lines].astype(np.int64), stored.major[lines + 1].astype(np.int64)
@@ -102,11 +103,11 @@ def _ends(stored: SharedMatrix, lines: Any) -> tuple[Any, Any]:
 
 
 def _spans(entries: Any, lines: Any, cuts: Any) -> Iterator[Span]:
-    """The parts between borders: the entry at which each lies, the line of that entry, whether the line is cut."""
+    """Yield the partitions between borders, each given by a nonzero, its line, and whether the line is cut."""
     borders = zip(entries.tolist(), lines.tolist(), cuts.tolist(), strict=True)
     for (start, first, flag), (end, line, cut) in itertools.pairwise(borders):
         if flag and start == end:
-            # Nothing of a line that goes on in the next part: such a part has no line at all.
+            # A partition without nonzeros inside a cut line has no line at all.
             yield Span(start, end, first, first, start_flag=False)
         else:
             yield Span(start, end, first, line + cut, start_flag=flag)

@@ -1,4 +1,4 @@
-"""Device groups: the devices that share a matrix, opened together; how many there are."""
+"""Device groups: the number of devices that can share a matrix, and opening them together."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,14 +11,14 @@ from gpu_engine.multigpu.virtual import virtual_devices
 from gpu_engine.records import DeviceInfo
 
 ProductName = Literal["sparsight", "cusparse"]
-"""Whose kernels multiply the parts."""
+"""Library whose kernels multiply the partitions."""
 
 VIRTUAL_MAX = 64
-"""Virtual devices of a CPU: each takes two threads."""
+"""Maximum number of simulated devices of a CPU; each uses two threads."""
 
 
 def device_count(device: DeviceInfo) -> int:
-    """One GPU, or all those of a device of several; of a CPU as many as VIRTUAL_MAX; of a cluster those it has."""
+    """Return how many devices can share a matrix: the GPUs, VIRTUAL_MAX on a CPU, or all devices of a cluster."""
     if device.hosts:
         return sum(device.hosts)
     return VIRTUAL_MAX if device.backend == "cpu" else max(1, len(device.uuids))
@@ -28,22 +28,20 @@ def device_count(device: DeviceInfo) -> int:
 def open_devices(
     device: DeviceInfo, count: int, nodes: int = 1, kernel_library: ProductName = "sparsight"
 ) -> Iterator[tuple[Device, ...]]:
-    """So many devices of the kind of `device`: the first GPUs of this process, or virtual ones of this CPU.
+    """Open `count` devices: the first GPUs of this process, or simulated devices of this CPU.
 
-    nodes    NUMA nodes over which virtual devices are spread; GPUs hang where they do
-    product  whose kernels multiply
+    nodes           NUMA nodes over which simulated devices are spread; GPUs keep their nodes
+    kernel_library  library whose kernels multiply the partitions
 
-    Raises ParameterError where there are fewer devices, or cuSPARSE is to multiply on a CPU.
+    Raises ParameterError if there are fewer devices, or for cuSPARSE on a CPU.
     """
     available = device_count(device)
     if not 1 <= count <= available:
-        what = "virtual devices" if device.backend == "cpu" else "GPUs"
-        raise ParameterError(
-            f"{count} devices are to share the matrix; there are {available} {what}. Choose 1 to {available}."
-        )
+        kind = "simulated devices" if device.backend == "cpu" else "GPUs"
+        raise ParameterError(f"Cannot use {count} devices: {available} {kind} available. Choose 1 to {available}.")
     if device.backend == "cpu":
         if kernel_library == "cusparse":
-            raise ParameterError("cuSPARSE multiplies on a GPU alone; choose our products, or a device with a GPU.")
+            raise ParameterError("cuSPARSE needs a GPU. Choose kernel_library=sparsight, or a device with a GPU.")
         with virtual_devices(simulated(spread(count, nodes))) as devices:
             yield devices
         return
@@ -55,5 +53,5 @@ def open_devices(
 
 
 def spread(count: int, nodes: int) -> Sequence[int]:
-    """How many of the devices hang on each node: equal numbers, but for one."""
+    """Return the number of devices per NUMA node; the numbers differ by at most one."""
     return [(node + 1) * count // nodes - node * count // nodes for node in range(nodes)]

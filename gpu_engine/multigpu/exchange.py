@@ -1,7 +1,7 @@
-"""What crosses between devices that hold parts of a vector; EXCHANGES: what of it a device fetches before a product.
+"""Halo exchange: which vector elements devices transfer before each SpMV (EXCHANGES).
 
-A device owns the elements of the rows that begin in its part, and fetches others that its part reads, its halo. Its
-vector has room for these alone: columns are numbered by where they lie in it.
+A device owns the elements of the rows that start in its partition, and fetches the others that its partition reads, its
+halo. Its local vector has only these elements, and local columns are positions in it.
 """
 
 import dataclasses
@@ -19,9 +19,9 @@ ExchangeName = Literal["all-gather", "halo"]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Elements begin … end − 1 of the vector, all of one owner, or of these the ones in `columns`.
+    """Elements begin … end − 1 of the vector, all owned by one device, or only those in `columns`.
 
-    columns  int32, ascending, on the host
+    columns  int32, ascending, on the host; None: all of the range
     """
 
     begin: int
@@ -30,35 +30,35 @@ class Piece:
 
     @property
     def elements(self) -> int:
-        """Number of elements."""
+        """Return the number of elements."""
         return self.end - self.begin if self.columns is None else int(self.columns.size)
 
     def index(self, xp: Any) -> Any:
-        """What takes them from an array of the module xp that is as long as the vector."""
+        """Return the index of the elements in an array of the module xp with the length of the vector."""
         return slice(self.begin, self.end) if self.columns is None else xp.asarray(self.columns)
 
 
 @dataclass(frozen=True, slots=True)
 class Halo:
-    """Which elements of the vector a device has, and where they lie in its own one, in their order.
+    """Layout of the local vector of a device: the owned elements and the halo, in the order of the global vector.
 
-    size    elements of its vector
-    own     where those lie that it owns
-    lines   where a product of its part goes: those, and before them room for its share of a row that began earlier
-    pieces  owner → (what is fetched from it, where that begins)
+    size    elements of the local vector
+    owned   positions of the owned elements
+    lines   positions that an SpMV writes: the owned elements, preceded by one for a row that starts earlier
+    pieces  owner → (piece fetched from it, position of its first element)
     """
 
     size: int
-    own: slice
+    owned: slice
     lines: slice
     pieces: Mapping[int, tuple[Piece, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """Elements begin … end − 1 of the vector of device `source`, which device `target` fetches to `place` of its own.
+    """Transfer of elements begin … end − 1 of the local vector of `source` to position `place` of that of `target`.
 
-    positions  int32, which elements of the source's vector instead: they are packed first, and nobody reads the vector
+    positions  int32, positions in the vector of the source instead of the range; they are packed before the transfer
     """
 
     source: int
@@ -70,42 +70,44 @@ class Transfer:
 
     @property
     def elements(self) -> int:
-        """Number of elements."""
+        """Return the number of elements."""
         return self.end - self.begin if self.positions is None else int(self.positions.size)
 
     @property
     def here(self) -> slice:
-        """Where they go in the vector of the target."""
+        """Return the positions in the vector of the target."""
         return slice(self.place, self.place + self.elements)
 
 
 LINK, MEMORY = 0.395, 4.27
-"""TB/s that one H200 fetches from another over NVLink, and that a copy within one moves (docs/h200-scaling.md)."""
+"""Bandwidth in TB/s of H200: NVLink transfer from another GPU, and copy within one GPU (docs/h200-scaling.md)."""
 
 
 def listed_share(link: float, memory: float) -> float:
-    """The share of a range under which a list of the elements that are read arrives earlier than the range.
+    """Return the share of a range below which a list of the elements read arrives earlier than the whole range.
 
-    Of n elements the range is 8·n bytes over the link. A list of m is 8·m bytes over it, once the owner has packed it:
-    4·m bytes of positions and 32·m of sectors read, at most the 8·n of the range, and 8·m written. One launch more and
-    the room that a list spares are not counted.
+    A range of n elements is 8·n bytes over the link. A list of m elements is 8·m bytes over the link after packing by
+    the owner: 4·m bytes of positions and 32·m bytes of sectors read (at most 8·n), and 8·m bytes written. The
+    additional launch and the smaller memory of a list are not counted.
     """
     ratio = link / memory
     sparse = 1 / (1 + (4 + 32 + 8) / 8 * ratio)
-    # From a quarter on all sectors are read.
+    # From a quarter on, packing reads all sectors.
     return sparse if sparse < 1 / 4 else (1 - ratio) / (1 + (4 + 8) / 8 * ratio)
 
 
 LISTED = listed_share(LINK, MEMORY)
-"""Where less of a range is read its elements are a list: 0.80, and more on slower links. The profile of a device has
-the rate of its memory, and of no link.
+"""Share of a range below which its elements are sent as a list: 0.80, more on slower links.
+
+It is a constant, because the profile of a device has its memory bandwidth but no link bandwidth.
 """
 
 
-def _image(read: Any, own: slice) -> Piece | None:
+def _halo_piece(read: Any, owned: slice) -> Piece | None:
+    """Return the range of owned elements that a partition reads, or a list of them if they are few."""
     xp = array_module(read)
-    columns = xp.flatnonzero(read[own]).astype(np.int32) + np.int32(own.start)
-    # Whoever plans transfers may be on another device.
+    columns = xp.flatnonzero(read[owned]).astype(np.int32) + np.int32(owned.start)
+    # Transfers may be planned on another device.
     columns = columns if xp is np else columns.get()
     if not columns.size:
         return None
@@ -114,19 +116,20 @@ def _image(read: Any, own: slice) -> Piece | None:
 
 
 EXCHANGES: Mapping[ExchangeName, Callable[[Any, slice], Piece | None]] = {
-    "all-gather": lambda _read, own: Piece(own.start, own.stop) if own.start < own.stop else None,
-    "halo": _image,
+    "all-gather": lambda _read, owned: Piece(owned.start, owned.stop) if owned.start < owned.stop else None,
+    "halo": _halo_piece,
 }
-"""(which elements of the vector a part reads, what another device owns) → what is fetched from there, if anything;
-`image` fetches from each owner the range that is read, of a banded matrix what neighbours own at their borders, or the
-elements alone where they are few of it.
+"""Exchange → function (mask of the elements that a partition reads, range of an owner) → piece to fetch, or None.
+
+`all-gather` fetches everything. `halo` fetches from each owner the range that is read, or only the elements read if
+they are few.
 """
 
 
 def halo_of(spans: Sequence[Span], number: int, part: Part, n: int, exchange: ExchangeName, align: int = 1) -> Halo:
-    """The halo of a part, one of `spans`, whose columns are those of a vector of n elements.
+    """Return the halo of a partition, one of `spans`, whose columns index a vector of n elements.
 
-    align  all pieces begin in the device's vector as they do in the whole, but for multiples of so many elements
+    align  local and global position of each piece differ by a multiple of this number of elements
     """
     read = array_module(part.minor).zeros(n, bool)
     read[part.minor] = True
@@ -136,32 +139,32 @@ def halo_of(spans: Sequence[Span], number: int, part: Part, n: int, exchange: Ex
             size += (span.first - size) % align
             lines = slice(size, size + span.stop - span.first)
             size = lines.stop
-        elif piece := EXCHANGES[exchange](read, span.own):
+        elif piece := EXCHANGES[exchange](read, span.owned):
             place = size + (piece.begin - size) % align
             pieces[owner] = piece, place
             size = place + piece.elements
-    own = slice(lines.start + (spans[number].own.start - spans[number].first), lines.stop)
-    return Halo(size, own, lines, pieces)
+    owned = slice(lines.start + (spans[number].owned.start - spans[number].first), lines.stop)
+    return Halo(size, owned, lines, pieces)
 
 
-def places_of(halo: Halo, own: slice, n: int, xp: Any = np) -> Any:
-    """Where each element of the whole lies in the vector of a device that owns some: int32 [n], −1 where nowhere."""
+def places_of(halo: Halo, owned: slice, n: int, xp: Any = np) -> Any:
+    """Return the local position of each element of the global vector: int32 [n], −1 if the device does not have it."""
     places = xp.full(n, -1, np.int32)
-    places[own] = xp.arange(halo.own.start, halo.own.stop, dtype=np.int32)
+    places[owned] = xp.arange(halo.owned.start, halo.owned.stop, dtype=np.int32)
     for piece, place in halo.pieces.values():
         places[piece.index(xp)] = xp.arange(place, place + piece.elements, dtype=np.int32)
     return places
 
 
 def plan_transfers(spans: Sequence[Span], halos: Sequence[Halo]) -> tuple[Transfer, ...]:
-    """What each device has to fetch to have its halo, from those that own pieces of it.
+    """Return the transfers with which each device fetches its halo from the owners.
 
-    Each begins with the next one after it: if all began with the first, its link would be what all wait for.
+    Each device starts with the device after it; if all started with the first one, they would wait for its link.
     """
     count = len(spans)
     pairs = ((target, (target + step) % count) for target in range(count) for step in range(1, count))
     return tuple(
-        _transfer(source, target, halos[source].own.start - spans[source].own.start, *halos[target].pieces[source])
+        _transfer(source, target, halos[source].owned.start - spans[source].owned.start, *halos[target].pieces[source])
         for target, source in pairs
         if source in halos[target].pieces
     )
@@ -173,25 +176,25 @@ def _transfer(source: int, target: int, shift: int, piece: Piece, place: int) ->
 
 
 def plan_shares(spans: Sequence[Span], halos: Sequence[Halo]) -> tuple[Transfer, ...]:
-    """What is added after a product, of rows that several parts share: to the last rows of their owners.
+    """Return the transfers of partial sums of cut rows to the owners of these rows, which add them after each SpMV.
 
-    They are fetched to places 0, 1 … of another array of the owner, and packed, for the next product overwrites them.
+    They go to positions 0, 1 … of a separate array of the owner, and are packed, because the next SpMV overwrites them.
     """
-    taken = [0] * len(spans)
+    n_shares = [0] * len(spans)
     shares = []
     for later, owner in enumerate(owners(spans)):
         if owner is not None:
             first = halos[later].lines.start
             positions = np.array([first], np.int32)
-            shares.append(Transfer(later, owner, first, first + 1, taken[owner], positions))
-            taken[owner] += 1
+            shares.append(Transfer(later, owner, first, first + 1, n_shares[owner], positions))
+            n_shares[owner] += 1
     return tuple(shares)
 
 
 def owners(spans: Sequence[Span]) -> Iterator[int | None]:
-    """For each part the one in which its first row begins; None where that is the part itself."""
+    """Yield for each partition the number of the one in which its first row starts; None if it is the same one."""
     owner = 0
     for i, span in enumerate(spans):
         yield owner if span.start_flag else None
-        if span.own.start < span.own.stop:
+        if span.owned.start < span.owned.stop:
             owner = i

@@ -1,6 +1,6 @@
-"""GeneratedMatrix: a matrix that is nowhere whole, of which each device makes its own part.
+"""Generated matrices: each device generates its partition, so that the matrix is never complete in any memory.
 
-The host has its row pointers, and pieces of it while it computes what a product should be.
+The host has the row pointers, and pieces of the matrix while it computes the expected result.
 """
 
 import os
@@ -18,7 +18,7 @@ from gpu_engine.errors import ParameterError
 from gpu_engine.formats.base import array_module
 from gpu_engine.generators import find_generator
 from gpu_engine.generators.base import ByRows, row_pointers
-from gpu_engine.multigpu.base import Device, copied, returned
+from gpu_engine.multigpu.base import Device, call_and_wait, copy_to
 from gpu_engine.multigpu.partition import Part, SharedMatrix, Span, find_partitioning, localize
 from gpu_engine.multigpu.workload import ProductData, WorkloadName
 from gpu_engine.parameters import parse_params
@@ -27,45 +27,48 @@ from gpu_engine.verify import products_of
 T = TypeVar("T")
 
 PIECE, PIECE_ON_GPU = 2**20, 2**24
-"""Entries that are made at a time, for which a generator takes some 100 bytes each: a GPU is busy with no fewer."""
+"""Nonzeros generated at a time on the host and on a GPU, with about 100 bytes each; fewer would not fill a GPU."""
 
 STAYING: tuple[WorkloadName, ...] = ("resident", "iterate")
-"""What needs no matrix on the host."""
+"""Workloads that need no matrix on the host."""
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedMatrix(SharedMatrix):
-    """A square matrix of a family that can be made by rows, cut as pCSR; `major` lies on the host."""
+    """Square matrix of a generator that can generate single rows, partitioned as pCSR; `major` lies on the host."""
 
     by_rows: ByRows
     params: Any
 
     @staticmethod
     def of(generator: str, params: Mapping[str, Any]) -> "GeneratedMatrix":
-        """That of a call; raises ParameterError for one that is none, or of a family that is made as a whole."""
-        chosen = find_generator(generator)
-        if chosen.by_rows is None:
-            raise ParameterError(f"{generator} makes no rows by themselves; choose stencil or stratified.")
-        parsed = parse_params(chosen.Params, params)
-        n = chosen.by_rows.size(parsed)
-        pointers = row_pointers(chosen.by_rows.lengths(parsed, 0, n, np))
-        return GeneratedMatrix(find_partitioning("pCSR"), n, n, pointers, chosen.by_rows, parsed)
+        """Return the matrix of a generator call; raise ParameterError for an invalid call.
+
+        The generator must support single rows.
+        """
+        row_generator = find_generator(generator)
+        if row_generator.by_rows is None:
+            raise ParameterError(f"{generator} cannot generate single rows. Choose stencil or stratified.")
+        parsed = parse_params(row_generator.Params, params)
+        n = row_generator.by_rows.size(parsed)
+        pointers = row_pointers(row_generator.by_rows.lengths(parsed, 0, n, np))
+        return GeneratedMatrix(find_partitioning("pCSR"), n, n, pointers, row_generator.by_rows, parsed)
 
     @property
     def compulsory_bytes(self) -> int:
-        """As those of a CsrMatrix."""
+        """Return the compulsory bytes of one SpMV, as for a CsrMatrix."""
         return compulsory_bytes(self.n_rows, self.n_cols, self.nnz)
 
     def part(self, span: Span, device: Device) -> Part:
-        """The part, made by its device."""
+        """Return a partition that its device generates."""
         minor, values = device.allocate(span.entries, np.int32), device.allocate(span.entries, np.float64)
-        returned(device, self._fill, span, minor, values)
-        return Part(span, copied(device, localize(self, span)), minor, values)
+        call_and_wait(device, self._fill, span, minor, values)
+        return Part(span, copy_to(device, localize(self, span)), minor, values)
 
     def each(self, use: Callable[[CsrMatrix], T], xp: Any = np) -> Iterator[tuple[slice, T]]:
-        """(rows, what use makes of them on the host), from the first on, by all cores.
+        """Yield (rows, use(rows as a matrix on the host)) in order, computed by all cores.
 
-        xp  NumPy: the cores make the rows too; CuPy: the current GPU does
+        xp  module that generates the rows: NumPy on all cores, or CuPy on the current GPU
         """
         cores = os.cpu_count() or 1
         with ThreadPoolExecutor(cores) as pool:
@@ -76,25 +79,25 @@ class GeneratedMatrix(SharedMatrix):
                 else:
                     pending.append((rows, pool.submit(use, self._rows(rows, xp).on_host())))
                 if len(pending) > cores:
-                    first, used = pending.popleft()
-                    yield first, used.result()
-            for rows, used in pending:
-                yield rows, used.result()
+                    first, future = pending.popleft()
+                    yield first, future.result()
+            for rows, future in pending:
+                yield rows, future.result()
 
     def fingerprint(self) -> str:
-        """That of the whole."""
+        """Return the fingerprint of the complete matrix."""
         indices = (part for _, part in self.each(lambda piece: piece.indices))
         values = (part for _, part in self.each(lambda piece: piece.values))
         return fingerprint_of((self.n_rows, self.n_cols), self.major, indices, values)
 
-    def data(self, works: Sequence[WorkloadName], xp: Any = np) -> "GeneratedData":
-        """What is expected of it, of pieces that are made as `each` says.
+    def data(self, workloads: Sequence[WorkloadName], xp: Any = np) -> "GeneratedData":
+        """Return the expected results for workloads, computed from pieces as in `each`.
 
-        Raises ParameterError where one of the works needs a matrix on the host.
+        Raises ParameterError if a workload needs the matrix on the host.
         """
-        if wrong := [work for work in works if work not in STAYING]:
+        if unsupported := [workload for workload in workloads if workload not in STAYING]:
             raise ParameterError(
-                f"Devices make their parts of this matrix, and {wrong[0]} needs it on the host. "
+                f"The workload {unsupported[0]} needs the matrix on the host, but the devices generate this one. "
                 f"Choose {' or '.join(STAYING)}."
             )
         return GeneratedData(self, xp)
@@ -112,7 +115,7 @@ class GeneratedMatrix(SharedMatrix):
         return self.by_rows.rows(self.params, rows.start, rows.stop, xp)
 
     def _pieces(self, first: int, stop: int, xp: Any) -> Iterator[slice]:
-        """Consecutive rows with about PIECE entries."""
+        """Yield ranges of consecutive rows with about PIECE nonzeros."""
         size = PIECE if xp is np else PIECE_ON_GPU
         marks = np.arange(int(self.major[first]) + size, int(self.major[stop]), size)
         cuts = np.searchsorted(self.major, marks.astype(self.major.dtype))
@@ -121,16 +124,16 @@ class GeneratedMatrix(SharedMatrix):
 
 
 class GeneratedData(ProductData):
-    """The products of a GeneratedMatrix that are expected, by SciPy, piece by piece."""
+    """Expected results of a GeneratedMatrix, computed by SciPy piece by piece."""
 
     def __init__(self, matrix: GeneratedMatrix, xp: Any = np) -> None:
         self._matrix, self._xp = matrix, xp
         super().__init__(self._multiply, np.diff(matrix.major), matrix.n_cols)
 
     def stored(self, partitioning: str) -> SharedMatrix:
-        """The matrix; raises ParameterError for a partitioning that is not its own."""
+        """Return the matrix; raise ParameterError for a partitioning other than pCSR."""
         if partitioning != self._matrix.partitioning.name:
-            raise ParameterError(f"Devices make parts of rows, not of {partitioning}; choose pCSR.")
+            raise ParameterError(f"Generated matrices do not support {partitioning}. Choose pCSR.")
         return self._matrix
 
     def _multiply(self, x: Any, scale: Any) -> tuple[Any, Any]:

@@ -1,7 +1,7 @@
-"""One iteration of a product whose parts stay on their devices, for vectors, ranks and actors alike.
+"""One iteration of an SpMV whose partitions stay on their devices: for vectors, ranks, and cluster actors.
 
-What is fetched is on its way on the copy streams while devices multiply the entries whose columns they own; then they
-multiply the others, which are those of a few rows alone where the matrix is banded.
+The exchange runs on the copy streams while devices multiply their diagonal blocks. Then they multiply the off-diagonal
+blocks, which have few nonempty rows if the matrix is banded.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,16 +17,16 @@ from gpu_engine.multigpu.exchange import Halo, places_of
 from gpu_engine.multigpu.partition import Part, Partitioning
 
 Product = Callable[[int, Block, Any], None]
-"""(number of the member, its block, y): launches y := block · x on its device."""
+"""Function (index of the member, block, y) that launches y := block · x on the device."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What one device has of a matrix.
+    """Partition of a matrix on its device.
 
-    copy_stream  its second stream where fetches overlap with products, else the device itself
-    blocks       one, which waits for the fetches, or before it the diagonal block, which does not
-    halo         of its vectors
+    copy_stream  second stream if the exchange overlaps with SpMVs, otherwise the device itself
+    blocks       one block, which waits for the exchange; with overlap, the diagonal block before it
+    halo         layout of the local vectors
     """
 
     device: Device
@@ -36,35 +36,35 @@ class Member:
 
     @property
     def stored_bytes(self) -> int:
-        """Of the blocks."""
+        """Return the bytes of the blocks."""
         return sum(block.stored_bytes for block in self.blocks)
 
     def start(self) -> None:
-        """Has the copy stream wait until what is sent is written, and what is overwritten read."""
+        """Let the copy stream wait for earlier work, which writes the sent elements and reads the overwritten ones."""
         if self.copy_stream is not self.device:
             self.copy_stream.wait_event(self.device.record_event())
 
     def wait(self) -> None:
-        """Has the device wait for what the copy stream was given."""
+        """Let the device wait for the work of the copy stream."""
         if self.copy_stream is not self.device:
             self.device.wait_event(self.copy_stream.record_event())
 
     def synchronize(self) -> None:
-        """Waits for all that was launched; raises what it did wrong."""
+        """Wait for all launched work and raise its first error."""
         self.copy_stream.synchronize()
         self.device.synchronize()
 
 
 def plain(device: Device, size: int) -> Any:
-    """Room for values in fp64."""
+    """Allocate values in fp64."""
     return device.allocate(size, np.float64)
 
 
 def member_of(
     device: Device, partitioning: Partitioning, part: Part, halo: Halo, n: int, overlap: bool, room: Room = plain
 ) -> Member:
-    """Copies a part of rows, which lies on the host or on a GPU, to its device; n: elements of the whole vector."""
-    places = places_of(halo, part.span.own, n, array_module(part.minor))
+    """Copy a row partition from the host or a GPU to its device; n: elements of the global vector."""
+    places = places_of(halo, part.span.owned, n, array_module(part.minor))
     blocks = copy_blocks(device, partitioning, part, places, halo.size, overlap, room)
     return Member(device, device.copy_stream() if overlap else device, blocks, halo)
 
@@ -77,12 +77,12 @@ def iterate(
     *,
     ahead: bool = False,
 ) -> None:
-    """Launches the exchange and the products of all members; without exchange those of what was fetched before.
+    """Launch the exchange and the SpMVs of all members; without an exchange, SpMVs use the last halo.
 
-    results   y of each member: float64, the lines of its part
-    exchange  launches on the copy streams; it may wait for other processes
-    ahead     launches it before all products: kernels of NCCL would wait for multiprocessors behind one that has them
-              all, while an exchange for which the host waits would keep it from launching any
+    results   y of each member: float64, the lines of its partition
+    exchange  function that launches the exchange on the copy streams; it may wait for other processes
+    ahead     launch the exchange before all SpMVs. Needed for NCCL, whose kernels would wait for multiprocessors behind
+              a large SpMV. Wrong for an exchange that blocks the host, which could not launch the SpMVs meanwhile
     """
     for member in members:
         member.start()

@@ -1,4 +1,4 @@
-"""Memory and threads of the host where it has several NUMA nodes: beside the devices that use them, or not.
+"""NUMA placement: host memory and threads on the nodes of the devices that use them, or elsewhere.
 
 The thread that first writes to a page decides on which node it lies. Source: MSREP paper, §4.2 and §5.6.
 """
@@ -14,28 +14,32 @@ import numpy as np
 from gpu_engine.multigpu.base import Device
 
 Allocate = Callable[[int, Any], Any]
-"""(elements, dtype) → an array of the host with any content."""
+"""Function (elements, dtype) → uninitialized host array."""
 
 Placement = Literal["none", "one", "interleaved", "beside"]
-"""Where arrays lie that devices read: where they were made; all on the node of the first device; by turns on all nodes
-with devices; of each device an equal piece on its node, in the order of devices.
+"""Placement of the host arrays that devices read.
+
+none         where they were created
+one          on the NUMA node of the first device
+interleaved  alternating over all nodes with devices
+beside       an equal piece per device on its node, in the order of the devices
 """
 
 BLOCK_BYTES = 2**21
-"""Of memory that is interleaved: a huge page, which lies on one node as a whole."""
+"""Bytes per block of interleaved memory: a huge page, which always lies on one node."""
 
 
 def thread_beside(device: Device) -> ThreadPoolExecutor:
-    """A thread on the processors of a device's node, or on any where the node is not known to have some for it."""
+    """Return a thread that runs on the NUMA node of a device, or on any processor if the node is unknown."""
     return ThreadPoolExecutor(1, initializer=_stay_on, initargs=(device.cpus,))
 
 
 @dataclass(frozen=True, slots=True)
 class HostMemory:
-    """Memory as a placement has it; equal ones are the same memory.
+    """Placed host memory; equal objects describe equal placements.
 
-    nodes    where it lies
-    devices  beside which its pieces are first written, one after the other or, if interleaved, by turns
+    nodes    NUMA nodes of the pieces
+    devices  devices on whose nodes the pieces are first written, in order or, if interleaved, alternating
     """
 
     interleaved: bool
@@ -43,7 +47,7 @@ class HostMemory:
     devices: tuple[Device, ...] = field(compare=False)
 
     def allocate(self, size: int, dtype: Any) -> Any:
-        """An array of zeros, from which devices copy at the full rate of their links."""
+        """Allocate zeros in pinned memory, which devices copy at the full rate of their links."""
         array = np.empty(size, dtype)
         for device, piece in zip(self.devices, self._pieces(array), strict=True):
             with thread_beside(device) as thread:
@@ -52,19 +56,19 @@ class HostMemory:
         return array
 
     def _pieces(self, array: Any) -> list[list[Any]]:
-        """What is written beside each device: views."""
+        """Return the views that are first written on the node of each device."""
         count = len(self.devices)
         if not self.interleaved:
             return [[array[i * array.size // count : (i + 1) * array.size // count]] for i in range(count)]
         data = array.view(np.uint8)
-        # Pages begin at multiples of their size in memory, not in the array.
+        # Pages start at multiples of their size in memory, not in the array.
         first = -array.ctypes.data % BLOCK_BYTES
         blocks = [data[:first], *(data[begin : begin + BLOCK_BYTES] for begin in range(first, data.size, BLOCK_BYTES))]
         return [blocks[i::count] for i in range(count)]
 
 
 def host_memory(placement: Placement, devices: Sequence[Device], host: Sequence[Device]) -> HostMemory | None:
-    """Memory for devices of a host; None where it was made, and where all memory is beside all devices.
+    """Return the memory of a placement, or None for `none` and for hosts with one NUMA node.
 
     host  all devices of the host that may be used
     """
@@ -78,7 +82,7 @@ def host_memory(placement: Placement, devices: Sequence[Device], host: Sequence[
 
 
 def on_several_nodes(devices: Sequence[Device]) -> bool:
-    """Whether there is any difference between placements."""
+    """Return whether the devices are on several NUMA nodes, so that placements differ."""
     return len({device.node for device in devices}) > 1
 
 
@@ -88,7 +92,7 @@ def _clear(pieces: Sequence[Any]) -> None:
 
 
 def _stay_on(cpus: Sequence[int]) -> None:
-    # A container may be confined to some of them.
+    # A container may only be allowed to use some of them.
     allowed = os.sched_getaffinity(0) & set(cpus)
     if allowed:
         os.sched_setaffinity(0, allowed)

@@ -1,4 +1,4 @@
-"""Iterations of PageRank as a workload; RANKS: how ranks and values are stored."""
+"""Workload pagerank: iterations of PageRank, with the storage of ranks and values (RANKS)."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from gpu_engine.multigpu.pagerank import DistributedRanks
 from gpu_engine.multigpu.workload import RANK_PARAMS, Clock, Setting, WorkloadData
 from gpu_engine.pagerank.bytes import iteration_bytes
 from gpu_engine.pagerank.kernels import RankKernel
-from gpu_engine.pagerank.run import acts, iterate
+from gpu_engine.pagerank.run import iterate, phases
 from gpu_engine.pagerank.schedule import Step, iterations_by_segments
 
 RANKS: Mapping[str, RankKernel] = {
@@ -17,10 +17,11 @@ RANKS: Mapping[str, RankKernel] = {
     "pagerank+cpms2": RankKernel("csr/thread", segments=2),
     "pagerank+cpms4": RankKernel("csr/thread", segments=4),
 }
+"""Variant → kernel that defines the storage of ranks and values."""
 
 
 class RankIterations:
-    """Runs from e/n to γ < ε, timed iteration by iteration; the phases are those of runs that wait in between."""
+    """Workload pagerank: complete runs, timed per iteration; phases are timed in runs that wait between them."""
 
     def __init__(self, data: WorkloadData, setting: Setting, devices: Sequence[Device], clock: Clock) -> None:
         self._data, self._clock, self._kernel = data, clock, RANKS[setting.variant]
@@ -34,11 +35,11 @@ class RankIterations:
             "entries_by_device": tuple(span.entries for span in self._ranks.spans),
             "stored_bytes": self._ranks.stored_bytes,
         }
-        # Those of an iteration that reads and writes heads alone, the least of any.
+        # Bytes of an iteration that reads and writes one segment, the minimum of all iterations.
         self.moved_bytes: float = iteration_bytes(data.graph, self._kernel, 1, 1)
 
     def check(self) -> None:
-        """A first run, which finds the iterations; its ranks are verified."""
+        """Run to convergence, record the iterations, and verify the ranks."""
         run = iterate(self._ranks, RANK_PARAMS, self._schedule)
         bits = self._schedule.mantissa_bits(run.read[-1]) if self._kernel.segments else self._kernel.mantissa_bits
         gamma = run.gammas[-1]
@@ -56,7 +57,7 @@ class RankIterations:
             self._fields["iterations_by_segments"] = iterations_by_segments(run.written, self._schedule)
 
     def turn(self) -> float:
-        """Seconds of the median iteration of a run; another run tells the phases."""
+        """Return the median seconds of an iteration in one run; a further run measures the phases."""
         self._ranks.exchanges = False
         pairs = [(self._timed(step, exchanges=True), self._timed(step)) for step in self._restart()]
         for name, seconds in zip(("exchange", "compute"), zip(*pairs, strict=True), strict=True):
@@ -65,7 +66,7 @@ class RankIterations:
         return statistics.median(self._timed(step) for step in self._restart())
 
     def fields(self) -> dict[str, Any]:
-        """Phases are those of the median iterations."""
+        """Return the fields of the record; phases are medians over the iterations."""
         return self._fields | {"phases_s": {name: statistics.median(s) for name, s in self._phases.items() if s}}
 
     def _restart(self) -> tuple[Step, ...]:
@@ -73,11 +74,11 @@ class RankIterations:
         return self._steps
 
     def _timed(self, step: Step, exchanges: bool = False) -> float:
-        begin = self._clock()
+        start = self._clock()
         if exchanges:
             self._ranks.exchange(step.read)
             self._ranks.synchronize()
         else:
-            for _, act in acts(self._ranks, self._schedule, step):
+            for _, act in phases(self._ranks, self._schedule, step):
                 act()
-        return self._clock() - begin
+        return self._clock() - start

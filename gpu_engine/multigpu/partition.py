@@ -1,9 +1,9 @@
-"""PARTITIONINGS: the ways to cut a matrix into parts, one for each device; pCSR, pCSC and pCOO of the MSREP paper.
+"""Partitionings of a matrix, one partition per device: pCSR, pCSC, and pCOO of the MSREP paper (PARTITIONINGS).
 
-The lines of a partitioning are rows, or columns where entries are sorted by column. A part is consecutive entries:
-views of the arrays of the whole, and lines counted from its own first one. A line may lie in many parts and belongs to
-the one in which it begins. Empty lines belong to the part before them, leading ones to part 0.
-Source: MSREP paper, §3.2.
+The lines of a partitioning are rows, or columns if the nonzeros are sorted by column. A partition has consecutive
+nonzeros, as views of the arrays of the matrix, and counts lines from its first one. A line can lie in several
+partitions; it belongs to the one in which it starts. Empty lines belong to the partition before them, leading empty
+lines to partition 0. Source: MSREP paper, §3.2.
 """
 
 from collections.abc import Callable
@@ -20,12 +20,12 @@ Axis = Literal["rows", "columns"]
 
 @dataclass(frozen=True, slots=True)
 class Partitioning:
-    """A way to cut.
+    """Rule that divides a matrix among devices.
 
-    axis        `rows`: a part needs all of x and gives its segment of y, and segments are joined;
-                `columns`: a part needs its segment of x and gives all of y, and these are added up
-    compressed  whether lines have pointers; else every entry has the number of its line
-    arrays      matrix → (major, minor, values) of a StoredMatrix
+    axis        `rows`: a partition needs all of x and computes its segment of y; segments are concatenated.
+                `columns`: a partition needs its segment of x and computes all of y; results are added
+    compressed  True: lines have pointers; False: every nonzero stores the number of its line
+    arrays      function matrix → (major, minor, values) of a StoredMatrix
     """
 
     name: str
@@ -35,15 +35,15 @@ class Partitioning:
     arrays: Callable[[CsrMatrix], tuple[Any, Any, Any]]
 
     def store(self, matrix: CsrMatrix) -> "StoredMatrix":
-        """The matrix in the order in which it is cut, on the same device."""
+        """Return the matrix in the order of this partitioning, on the same device."""
         return StoredMatrix(self, matrix.n_rows, matrix.n_cols, *self.arrays(matrix))
 
 
 @dataclass(frozen=True, slots=True)
 class SharedMatrix:
-    """A matrix whose entries are in the order of lines; these are known, wherever the entries are.
+    """Matrix with its nonzeros in the order of lines, of which only the lines need to be in memory.
 
-    major   compressed: pointers, int32 or int64 [lines + 1]; else the line of each entry, int32 [nnz], ascending
+    major   compressed: pointers, int32 or int64 [lines + 1]; otherwise the line of each nonzero, int32 [nnz], ascending
     """
 
     partitioning: Partitioning
@@ -53,30 +53,30 @@ class SharedMatrix:
 
     @property
     def nnz(self) -> int:
-        """Number of entries."""
+        """Return the number of nonzeros."""
         return int(self.major[-1]) if self.partitioning.compressed else int(self.major.size)
 
     @property
     def n_lines(self) -> int:
-        """Rows or columns, whichever are cut."""
+        """Return the number of lines: rows or columns, depending on the axis."""
         return self.n_rows if self.partitioning.axis == "rows" else self.n_cols
 
     def major_of(self, span: "Span") -> Any:
-        """The slice of `major` from which a part makes its own; a view."""
+        """Return a view of the elements of `major` that belong to a partition."""
         if self.partitioning.compressed:
             return self.major[span.first : span.stop + 1]
         return self.major[span.start : span.end]
 
     def part(self, span: "Span", device: Any) -> "Part":
-        """The part on its way to a `Device`: where the matrix lies, or on the device itself, which makes it."""
+        """Return a partition for a `Device`: in the memory of the matrix, or on the device that generates it."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
 class StoredMatrix(SharedMatrix):
-    """A matrix whose entries are sorted by line; the arrays lie on the host, possibly memory-mapped, or on one GPU.
+    """Matrix sorted by line; the arrays lie on the host, possibly memory-mapped, or on one GPU.
 
-    minor   int32 [nnz], the column of each entry where lines are rows, the row where they are columns
+    minor   int32 [nnz], column of each nonzero if lines are rows, row if lines are columns
     values  float64 [nnz]
     """
 
@@ -84,15 +84,15 @@ class StoredMatrix(SharedMatrix):
     values: Any
 
     def part(self, span: "Span", device: Any) -> "Part":  # noqa: ARG002
-        """The part where the matrix lies; minor and values are views."""
+        """Return a partition in the memory of the matrix; minor and values are views."""
         return part_of(self, span, localize(self, span))
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a part lies: entries start … end − 1 and lines first … stop − 1 of the whole.
+    """Position of a partition: nonzeros start … end − 1 and lines first … stop − 1 of the matrix.
 
-    start_flag  whether the first line began in an earlier part
+    start_flag  whether the first line starts in an earlier partition
     """
 
     start: int
@@ -103,26 +103,26 @@ class Span:
 
     @property
     def entries(self) -> int:
-        """Number of entries."""
+        """Return the number of nonzeros."""
         return self.end - self.start
 
     @property
     def lines(self) -> slice:
-        """All lines of the part."""
+        """Return all lines of the partition."""
         return slice(self.first, self.stop)
 
     @property
-    def own(self) -> slice:
-        """The lines that begin in the part: each line of the whole is in exactly one."""
+    def owned(self) -> slice:
+        """Return the lines that start in the partition; exactly one partition owns each line of the matrix."""
         return slice(self.first + self.start_flag, self.stop)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a matrix, its lines counted from span.first; made in O(lines), or in O(entries) without pointers.
+    """Partition of a matrix with lines counted from span.first, built in O(lines), or O(nonzeros) without pointers.
 
-    major          compressed: pointers [lines + 1], as wide as the whole's; else int32 [entries], the line of each
-    minor, values  int32, float64 [entries]; views of the whole until they are copied to a device
+    major          compressed: pointers [lines + 1] with the dtype of the matrix; otherwise int32 [nonzeros], the lines
+    minor, values  int32, float64 [nonzeros]; views of the matrix until they are copied to a device
     """
 
     span: Span
@@ -132,7 +132,7 @@ class Part:
 
 
 def localize(stored: SharedMatrix, span: Span) -> Any:
-    """`major` of a part, a new array; what is read of a memory-mapped matrix is its slice of `major` alone."""
+    """Return `major` of a partition as a new array; of a memory-mapped matrix, only its slice of `major` is read."""
     raw = stored.major_of(span)
     local = array_module(raw).empty(raw.size, dtype=raw.dtype)
     rewrite(stored.partitioning, span, raw, local)
@@ -140,9 +140,9 @@ def localize(stored: SharedMatrix, span: Span) -> Any:
 
 
 def rewrite(partitioning: Partitioning, span: Span, raw: Any, local: Any) -> None:
-    """Writes `major` of a part from its slice of the whole's; both arrays lie on one device and may be the same."""
+    """Write `major` of a partition from its slice of `major` of the matrix; both may be the same array of a device."""
     if partitioning.compressed:
-        # Only at a cut line do pointers lie outside the part.
+        # Pointers lie outside the partition only at a cut line.
         array_module(raw).clip(raw, span.start, span.end, out=local)
         local -= local.dtype.type(span.start)
     else:
@@ -150,7 +150,7 @@ def rewrite(partitioning: Partitioning, span: Span, raw: Any, local: Any) -> Non
 
 
 def part_of(stored: StoredMatrix, span: Span, major: Any) -> Part:
-    """The part with that `major`; O(1), minor and values are views."""
+    """Return the partition with the given `major` in O(1); minor and values are views."""
     return Part(span, major, stored.minor[span.start : span.end], stored.values[span.start : span.end])
 
 
@@ -171,28 +171,28 @@ def _rows_and_columns(matrix: CsrMatrix) -> tuple[Any, Any, Any]:
 PARTITIONINGS: tuple[Partitioning, ...] = (
     Partitioning(
         name="pCSR",
-        summary="Consecutive entries of CSR, with row pointers of their own.",
+        summary="Consecutive nonzeros of CSR, with local row pointers.",
         axis="rows",
         compressed=True,
         arrays=lambda matrix: (matrix.indptr, matrix.indices, matrix.values),
     ),
     Partitioning(
         name="pCSC",
-        summary="Consecutive entries of CSC, with column pointers of their own.",
+        summary="Consecutive nonzeros of CSC, with local column pointers.",
         axis="columns",
         compressed=True,
         arrays=_by_columns,
     ),
     Partitioning(
         name="pCOO",
-        summary="Consecutive entries of COO sorted by row.",
+        summary="Consecutive nonzeros of COO sorted by row.",
         axis="rows",
         compressed=False,
         arrays=_rows_and_columns,
     ),
     Partitioning(
         name="pCOO-columns",
-        summary="Consecutive entries of COO sorted by column.",
+        summary="Consecutive nonzeros of COO sorted by column.",
         axis="columns",
         compressed=False,
         arrays=_columns_and_rows,
@@ -201,5 +201,6 @@ PARTITIONINGS: tuple[Partitioning, ...] = (
 
 
 def find_partitioning(name: str) -> Partitioning:
-    """The partitioning of that name; raises ParameterError naming the known ones."""
-    return find_by_name("partitioning", name, {own.name: own for own in PARTITIONINGS}, "known partitionings")
+    """Return a partitioning by name; raise ParameterError listing the known ones."""
+    by_name = {partitioning.name: partitioning for partitioning in PARTITIONINGS}
+    return find_by_name("partitioning", name, by_name, "known partitionings")

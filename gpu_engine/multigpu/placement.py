@@ -1,6 +1,6 @@
-"""Places: the devices of a Ray cluster, one for each actor, and what Ray has to be told to start an actor there.
+"""Device slots of a Ray cluster, one per actor, and the options with which Ray starts an actor there.
 
-Ray itself is handed in by those who have started it: the engine does not import it.
+Ray is passed in by the caller; this package does not import it.
 """
 
 from collections.abc import Mapping
@@ -10,18 +10,19 @@ from typing import Any, Literal
 from gpu_engine.errors import UnavailableError
 
 Resource = Literal["GPU", "CPU"]
-"""What Ray counts on its nodes: one GPU, or one core of a CPU, is one device."""
+"""Resource that Ray counts per node: one GPU, or one CPU core, is one device."""
 
 DEVICES: Mapping[Resource, str] = {"GPU": "cuda", "CPU": "virtual"}
+"""Resource → kind of its devices, as in `cuda:0`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """One device of a cluster.
+class DeviceSlot:
+    """Slot for one device of a Ray cluster.
 
-    device    `cuda:0` …, `virtual:0` …, counted on its node
-    host      the name of its Ray node: that of `ray start --node-name`, else an address
-    node      the id of its Ray node
+    device    `cuda:0` …, `virtual:0` …, counted per node
+    host      name of the Ray node from `ray start --node-name`, or its address
+    node      id of the Ray node
     """
 
     device: str
@@ -33,7 +34,7 @@ class Place:
         return f"{self.host}/{self.device} (node {self.node})"
 
     def options(self, ray: Any) -> dict[str, Any]:
-        """What an actor is started with: there or nowhere, and never again by Ray alone."""
+        """Return the options of an actor that must run in this slot and that Ray must not restart."""
         affinity = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
         amounts = {"num_gpus": 1, "num_cpus": 0} if self.resource == "GPU" else {"num_cpus": 1}
         return {
@@ -44,22 +45,22 @@ class Place:
         }
 
 
-def find_places(ray: Any, resource: Resource = "GPU", count: int | None = None) -> tuple[Place, ...]:
-    """The devices of the cluster that Ray has joined, host by host; of `count` the same number on each where possible.
+def find_places(ray: Any, resource: Resource = "GPU", count: int | None = None) -> tuple[DeviceSlot, ...]:
+    """Return device slots of the cluster, host by host; with `count`, the same number per host if possible.
 
-    Raises UnavailableError where the cluster has none, or fewer than `count`.
+    Raises UnavailableError if the cluster has none, or fewer than `count`.
     """
-    found = [
-        (rank, Place(f"{DEVICES[resource]}:{rank}", node["NodeName"], node["NodeID"], resource))
+    slots = [
+        (rank, DeviceSlot(f"{DEVICES[resource]}:{rank}", node["NodeName"], node["NodeID"], resource))
         for node in sorted(ray.nodes(), key=lambda node: (node["NodeName"], node["NodeID"]))
         if node["Alive"]
         for rank in range(int(node["Resources"].get(resource, 0)))
     ]
-    wanted = len(found) if count is None else count
-    if not 1 <= wanted <= len(found):
+    n_slots = len(slots) if count is None else count
+    if not 1 <= n_slots <= len(slots):
         raise UnavailableError(
-            f"The Ray cluster has {len(found)} of the resource {resource}, {wanted} are asked for. "
-            f"Start more with ray start --num-{resource.lower()}s, or ask for 1 to {len(found)}."
+            f"The Ray cluster has {len(slots)} of the resource {resource}, but {n_slots} are needed. "
+            f"Start more with ray start --num-{resource.lower()}s, or use 1 to {len(slots)}."
         )
-    chosen = {place for _, place in sorted(found, key=lambda each: each[0])[:wanted]}
-    return tuple(place for _, place in found if place in chosen)
+    selection = {slot for _, slot in sorted(slots, key=lambda ranked: ranked[0])[:n_slots]}
+    return tuple(slot for _, slot in slots if slot in selection)

@@ -1,7 +1,7 @@
-"""RankState: a run of PageRank on devices that each have pages, the links to them and their ranks.
+"""Run of PageRank on several devices, each with its pages, the links to them, and their ranks.
 
-Each fetches of the others' ranks what its links read, as they do of its own. γ, the rank of dangling pages and ‖p‖₁ are
-sums over all devices, for which the host waits in every iteration: nothing of an iteration runs into the next one.
+Each device fetches the ranks of other devices that its links read. γ, the rank of dangling pages, and ‖p‖₁ are sums
+over all devices. The host waits for them in every iteration, so that iterations do not overlap.
 Source: CPMS PageRank paper, Algorithm 1 and §IV.B; MSREP paper, §3.2.
 """
 
@@ -16,23 +16,23 @@ from gpu_engine import cpms
 from gpu_engine.cpms import Segmented
 from gpu_engine.multigpu.base import Update
 from gpu_engine.multigpu.blocks import Block
+from gpu_engine.multigpu.graph_shards import PARTITIONING, GraphConstants, Shard
 from gpu_engine.multigpu.iteration import iterate
-from gpu_engine.multigpu.shards import PARTITIONING, Pages, Shard
 from gpu_engine.pagerank.graph import PageRankParams
 
 SUMS = 2
-"""Numbers that each device adds to those of all others at a time."""
+"""Numbers per device that are summed over all devices at a time."""
 
 
 class RankState(ABC):
-    """The state of a run, as `run.Ranks` says it, of the shards of one process; how they reach all others is left open.
+    """State of a PageRank run for the shards of one process; see `run.Ranks`. Subclasses define the communication.
 
-    exchanges  whether a pull fetches what it reads, instead of taking what `exchange` fetched before
+    exchanges  whether `pull` includes the halo exchange; otherwise it uses the halo of the last `exchange`
     """
 
     scales = True
     exchanges = True
-    _graph: Pages
+    _graph: GraphConstants
     _params: PageRankParams
     _segments: int
     _shards: tuple[Shard, ...]
@@ -42,15 +42,15 @@ class RankState(ABC):
 
     @abstractmethod
     def synchronize(self) -> None:
-        """Waits for all that was launched; raises what it did wrong."""
+        """Wait for all launched work and raise its first error."""
 
     @property
     def stored_bytes(self) -> int:
-        """The links as stored and all rank vectors of these shards together."""
+        """Return the bytes of links and rank vectors of these shards."""
         return sum(shard.stored_bytes for shard in self._shards)
 
     def reset(self, first: int = 1) -> None:
-        """p := e/n in the first segments."""
+        """Set p := e/n, written in the leading `first` segments."""
         self.synchronize()
         start = 1.0 / max(self._graph.n, 1)
         for shard in self._shards:
@@ -70,15 +70,15 @@ class RankState(ABC):
         self._dangling_rank = start * self._graph.dangling.size
 
     def rewinder(self, first: int = 1) -> Callable[[], None]:
-        """A reset."""
+        """Return a function that calls `reset`."""
         return lambda: self.reset(first)
 
     def exchange(self, read: int) -> None:
-        """Launches the exchange of what an iteration reads."""
+        """Launch the halo exchange of an iteration that reads `read` segments."""
         self._launch(("exchange", read, self._is_fp64, self._turn), lambda: self._exchange(read))
 
     def pull(self, read: int, write: int) -> None:
-        """Launches the exchange of the ranks, the new ranks of one iteration and their sums."""
+        """Launch the halo exchange, the new ranks of one iteration, and their sums."""
         params = self._params
         for shard in self._shards:
             shard.host_base[0] = (1.0 - params.damping + params.dangling_factor * self._dangling_rank) / max(
@@ -91,7 +91,7 @@ class RankState(ABC):
         self._turn, self._written = 1 - self._turn, write
 
     def norm(self) -> None:
-        """γ and the rank of dangling pages, from the sums of all devices."""
+        """Compute γ and the rank of dangling pages from the sums of all devices."""
         gammas, self._dangling_rank = self._sums()
         if self._params.norm == "Linf":
             self._gamma = max(gammas)
@@ -100,11 +100,11 @@ class RankState(ABC):
             self._gamma = math.sqrt(gamma) if self._params.norm == "L2" else gamma
 
     def gamma(self) -> float:
-        """γ of the values as they were stored."""
+        """Return γ of the stored values."""
         return self._gamma
 
     def scale(self, k: int) -> None:
-        """Scales the ranks, written in k segments, to ‖p‖₁ = 1, in two passes: Σ|p|, then the scaling."""
+        """Scale the ranks, stored in k segments, to ‖p‖₁ = 1, in two passes: Σ|p|, then the scaling."""
         if self._is_fp64:
             return
         self._scale_by(1.0, k)
@@ -114,7 +114,7 @@ class RankState(ABC):
             self._dangling_rank = self._sums()[1]
 
     def convert(self) -> None:
-        """Everything into fp64, in the same memory."""
+        """Convert links and ranks to fp64 in place."""
         if self._is_fp64:
             return
         for shard in self._shards:
@@ -124,40 +124,40 @@ class RankState(ABC):
         self._is_fp64 = True
 
     def gather(self) -> None:
-        """There is no probe of several devices."""
+        """Do nothing, because several devices have no gather probe."""
         return
 
-    def _hold(self, graph: Pages, params: PageRankParams, segments: int, shards: Sequence[Shard]) -> None:
-        """What it is the state of; segments: 2, 4, or 0 for fp64 throughout."""
+    def _set_up(self, graph: GraphConstants, params: PageRankParams, segments: int, shards: Sequence[Shard]) -> None:
+        """Initialize the state; segments: 2, 4, or 0 for fp64."""
         self._graph, self._params, self._segments, self._shards = graph, params, segments, tuple(shards)
         self._is_fp64, self._written, self._turn = not segments, segments, 0
         self._dangling_rank = self._gamma = 0.0
 
     @abstractmethod
     def _launch(self, key: Hashable, function: Callable[[], None]) -> None:
-        """Launches function(), which is the same under one key."""
+        """Launch function(); equal keys mean equal functions."""
 
     @abstractmethod
     def _fetch(self, vectors: Sequence[Any], k: int | None) -> None:
-        """Launches, on the copy streams, the fetches of what the shards read, of segments the first k."""
+        """Launch the halo exchange on the copy streams, in fp64 or in the leading k segments."""
 
     @abstractmethod
     def _launch_sums(self) -> None:
-        """Launches what brings to the host the first SUMS of `sums` of all devices."""
+        """Launch the transfer of the first SUMS elements of `sums` of all devices to the host."""
 
     @abstractmethod
-    def _found(self) -> Sequence[tuple[float, float]]:
-        """What the last one brought, device by device; waits for it."""
+    def _received_sums(self) -> Sequence[tuple[float, float]]:
+        """Wait for the transfer of the sums, and return them per device."""
 
     @property
     def _ahead(self) -> bool:
-        """Whether exchanges are launched before products; see `iterate`."""
+        """Return whether exchanges are launched before SpMVs; see `iterate`."""
         return False
 
-    def _own_ranks(self, shard: Shard, host: Any) -> None:
-        """Launches host := the ranks of its pages, truncated to what was written last."""
-        copy_own = shard.device.operations.copy_own
-        shard.device.call(copy_own, self._view(shard.p), shard.own, self._written, shard.totals)
+    def _download_ranks(self, shard: Shard, host: Any) -> None:
+        """Launch host := the ranks of the pages of a shard, truncated to the segments written last."""
+        copy_owned = shard.device.operations.copy_owned
+        shard.device.call(copy_owned, self._view(shard.p), shard.owned, self._written, shard.totals)
         shard.device.download(shard.totals, host)
 
     def _exchange(self, read: int) -> None:
@@ -179,8 +179,8 @@ class RankState(ABC):
             shard.device.upload(shard.host_base, shard.base)
             p, new = self._view(shard.p), self._view(shard.new)
             damping, norm = self._params.damping, self._params.norm
-            update = Update(p, new, shard.own, shard.dangling, read, write, damping, shard.base, norm)
-            shard.device.call(shard.device.operations.finish, shard.totals, update, shard.sums)
+            update = Update(p, new, shard.owned, shard.dangling, read, write, damping, shard.base, norm)
+            shard.device.call(shard.device.operations.finish_ranks, shard.totals, update, shard.sums)
         self._launch_sums()
 
     def _multiply(self, shard: Shard, block: Block, read: int, totals: Any) -> None:
@@ -188,19 +188,19 @@ class RankState(ABC):
         if self._is_fp64:
             device.call(device.operations.multiply, PARTITIONING, block.part, p, totals)
         else:
-            device.call(device.operations.follow, block.part, block.values, p, read, totals)
+            device.call(device.operations.sum_in_links, block.part, block.values, p, read, totals)
 
     def _view(self, vector: Any) -> Any:
-        """The vector as it is at present: in segments, or as the numbers that lie in their place."""
+        """Return the vector in its current form: in segments, or as fp64 values in the same memory."""
         return vector.storage[: vector.n] if self._is_fp64 and isinstance(vector, Segmented) else vector
 
     def _scale_by(self, factor: float, k: int) -> None:
         for shard in self._shards:
-            scale, rest = shard.device.operations.scale, (shard.totals, shard.sums)
-            shard.device.call(scale, shard.p, shard.own, shard.dangling, factor, k, *rest)
+            scale, outputs = shard.device.operations.scale, (shard.totals, shard.sums)
+            shard.device.call(scale, shard.p, shard.owned, shard.dangling, factor, k, *outputs)
         self._launch_sums()
 
     def _sums(self) -> tuple[list[float], float]:
-        """The sums of the devices: the first of each, and the sum of the second."""
-        firsts, seconds = zip(*self._found(), strict=True)
+        """Return the first sum of each device, and the total of the second sums."""
+        firsts, seconds = zip(*self._received_sums(), strict=True)
         return list(firsts), math.fsum(seconds)

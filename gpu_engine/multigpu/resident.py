@@ -1,7 +1,7 @@
-"""x := A·x again and again with x on the devices.
+"""Iterated SpMV x := A·x with matrix and vector on the devices of one process.
 
-There are two vectors on every device, of what it owns and its halo: one is read, by the device and its peers, while the
-other is written.
+Every device has two local vectors of owned elements and halo: the device and its peers read one, while the other is
+written.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,25 +10,25 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import InputError, ParameterError
-from gpu_engine.multigpu.base import Device, where
+from gpu_engine.multigpu.base import Device, device_of
 from gpu_engine.multigpu.blocks import Block
 from gpu_engine.multigpu.exchange import ExchangeName, halo_of, plan_shares, plan_transfers
-from gpu_engine.multigpu.fetches import Fetches
 from gpu_engine.multigpu.iteration import Member, iterate, member_of
 from gpu_engine.multigpu.partition import SharedMatrix, Span
+from gpu_engine.multigpu.peer_copies import PeerCopies
 from gpu_engine.multigpu.replay import Replays
 
 BATCH = 4
-"""Iterations that are captured together, an even number: the vector is then where it was before."""
+"""Iterations captured together; even, so that the vector ends in the array in which it started."""
 
 
 class ResidentMatrix:
-    """A square matrix cut by rows, each part on its device for good, and a vector that stays there with it.
+    """Square matrix partitioned by rows, with a vector on the same devices.
 
-    One host thread launches everything. Whatever waits is launched after that for which it waits, so that no devices
-    wait for each other. What comes often is captured by the batch.
+    One host thread launches everything. Waiting work is launched after the work that it waits for, so that devices
+    cannot wait for each other in a cycle. Iterations are captured in batches.
 
-    transfers  what is fetched in each iteration
+    transfers  halo transfers of each iteration
     """
 
     def __init__(
@@ -39,11 +39,12 @@ class ResidentMatrix:
         exchange: ExchangeName = "halo",
         overlap: bool = True,
     ) -> None:
-        """Copies the parts to the devices.
+        """Copy the partitions to the devices.
 
-        overlap  multiplies the diagonal block of a part while the elements for the other one arrive
+        overlap  multiply the diagonal blocks during the exchange for the off-diagonal blocks
 
-        Raises ParameterError where the matrix is not square or cut by columns, or parts and devices differ in number.
+        Raises ParameterError for a matrix that is not square or is partitioned by columns, or if the numbers of
+        partitions and devices differ.
         """
         _check(stored, spans, devices)
         self._partitioning, self._n, self._spans = stored.partitioning, stored.n_rows, tuple(spans)
@@ -53,62 +54,62 @@ class ResidentMatrix:
         self._vectors = [
             [member.device.allocate(member.halo.size, np.float64) for _ in "xy"] for member in self._members
         ]
-        self._inboxes = [
+        self._received_shares = [
             device.allocate(sum(share.target == i for share in self._shares), np.float64)
             for i, device in enumerate(devices)
         ]
         copy_streams = [member.copy_stream for member in self._members]
-        self._fetches, self._settling = Fetches(copy_streams, self.transfers), Fetches(devices, self._shares)
+        self._copies, self._share_copies = PeerCopies(copy_streams, self.transfers), PeerCopies(devices, self._shares)
         self._replays = Replays([*devices, *copy_streams])
         self._current = 0
 
     @property
     def exchanged_bytes(self) -> int:
-        """Bytes that cross between devices in an iteration: elements fetched, and shares of cut rows."""
-        return self._fetches.exchanged_bytes() + self._settling.exchanged_bytes()
+        """Return the bytes transferred between devices per iteration: halo elements, and partial sums of cut rows."""
+        return self._copies.exchanged_bytes() + self._share_copies.exchanged_bytes()
 
     @property
     def vector_bytes(self) -> tuple[int, ...]:
-        """Bytes of one vector on each device."""
+        """Return the bytes of one local vector per device."""
         return tuple(int(x.nbytes) for x, _ in self._vectors)
 
     def load(self, x: Any) -> None:
-        """Sends each device what it owns of x, float64 [n] on the host; raises InputError for another."""
+        """Send each device its elements of x, float64 [n] on the host; raise InputError for another array."""
         self._check_vector(x)
         self.synchronize()
         for member, span, vectors in zip(self._members, self._spans, self._vectors, strict=True):
-            member.device.upload(x[span.own], vectors[self._current][member.halo.own])
+            member.device.upload(x[span.owned], vectors[self._current][member.halo.owned])
         self.synchronize()
 
     def advance(self, iterations: int) -> None:
-        """Launches x := A·x so many times."""
+        """Launch `iterations` times x := A·x."""
         self._repeat(self._advance, iterations)
 
     def exchange(self, times: int = 1) -> None:
-        """Launches the fetches of an iteration without its product: each device then has the range that it wants."""
+        """Launch only the halo exchange of an iteration, `times` times."""
         self._repeat(self._exchange, times)
 
     def multiply(self, times: int = 1) -> None:
-        """Launches y := A·x from the ranges of x that were fetched last; x stays, and y is read by `read_product`."""
+        """Launch y := A·x with the halo of the last exchange; x stays unchanged, and `read_product` reads y."""
         self._repeat(self._multiply, times)
 
     def read(self, x: Any) -> None:
-        """Copies the vector to x, float64 [n] on the host, and waits for it; raises InputError for another."""
+        """Copy the vector to x, float64 [n] on the host, and wait for it; raise InputError for another array."""
         self._download(self._current, x)
 
     def read_product(self, y: Any) -> None:
-        """The same for y of the last `multiply`."""
+        """Copy y of the last `multiply` to the host and wait for it; raise InputError for another array."""
         self._download(1 - self._current, y)
 
     def synchronize(self) -> None:
-        """Waits for all that was launched; raises what it did wrong."""
+        """Wait for all launched work and raise its first error."""
         for member in self._members:
             member.synchronize()
 
     def _download(self, number: int, x: Any) -> None:
         self._check_vector(x)
         for member, span, vectors in zip(self._members, self._spans, self._vectors, strict=True):
-            member.device.download(vectors[number][member.halo.own], x[span.own])
+            member.device.download(vectors[number][member.halo.owned], x[span.owned])
         self.synchronize()
 
     def _repeat(self, act: Callable[[], None], times: int) -> None:
@@ -120,14 +121,14 @@ class ResidentMatrix:
             act()
 
     def _batch(self, act: Callable[[], None]) -> None:
-        # Within a capture nothing may wait for what came before it.
+        # Captured work must not wait for events from before the capture.
         self._renew()
         for _ in range(BATCH):
             act()
 
     def _renew(self) -> None:
-        self._fetches.renew()
-        self._settling.renew()
+        self._copies.renew()
+        self._share_copies.renew()
 
     def _advance(self) -> None:
         self._iterate(self._fetch)
@@ -142,21 +143,22 @@ class ResidentMatrix:
         self._fetch()
 
     def _fetch(self) -> None:
-        self._fetches.launch([vectors[self._current] for vectors in self._vectors])
+        self._copies.launch([vectors[self._current] for vectors in self._vectors])
 
     def _iterate(self, exchange: Callable[[], None] | None) -> None:
-        """Launches an iteration: the products, then the sums of the rows that several devices share."""
+        """Launch an iteration: the SpMVs, then the sums of cut rows."""
         results = [vectors[1 - self._current] for vectors in self._vectors]
         for i, member in enumerate(self._members):
-            # Peers may lag behind: what is overwritten must have been read.
-            self._fetches.release(i, member.device)
+            # Slower peers may still be reading the vector that this iteration overwrites.
+            self._copies.release(i, member.device)
         lines = [y[member.halo.lines] for member, y in zip(self._members, results, strict=True)]
         iterate(self._members, self._launch_product, lines, exchange)
-        self._settling.launch(results, targets=self._inboxes)
+        self._share_copies.launch(results, targets=self._received_shares)
         for share in self._shares:
             member, y = self._members[share.target], results[share.target]
-            last = y[member.halo.own.stop - 1 : member.halo.own.stop]
-            member.device.call(member.device.operations.add, last, self._inboxes[share.target][share.here], None)
+            last = y[member.halo.owned.stop - 1 : member.halo.owned.stop]
+            received = self._received_shares[share.target][share.here]
+            member.device.call(member.device.operations.add, last, received, None)
 
     def _launch_product(self, i: int, block: Block, y: Any) -> None:
         device, x = self._members[i].device, self._vectors[i][self._current]
@@ -164,15 +166,15 @@ class ResidentMatrix:
 
     def _check_vector(self, x: Any) -> None:
         if x.dtype != np.float64 or x.shape != (self._n,):
-            raise InputError(f"The vector is {x.dtype} {x.shape}; the matrix needs float64 ({self._n},).")
+            raise InputError(f"The vector is {x.dtype} {x.shape}, but the matrix needs float64 ({self._n},).")
 
 
 def _member(
     stored: SharedMatrix, spans: Sequence[Span], number: int, device: Device, exchange: ExchangeName, overlap: bool
 ) -> Member:
-    """What a device has; one that makes its part needs room for a second copy until this returns."""
+    """Return the partition on a device; a device that generates its partition needs memory for two copies meanwhile."""
     part = stored.part(spans[number], device)
-    with where(part.minor):
+    with device_of(part.minor):
         halo = halo_of(spans, number, part, stored.n_rows, exchange)
         return member_of(device, stored.partitioning, part, halo, stored.n_rows, overlap)
 
@@ -180,11 +182,12 @@ def _member(
 def _check(stored: SharedMatrix, spans: Sequence[Span], devices: Sequence[Device]) -> None:
     if stored.n_rows != stored.n_cols:
         raise ParameterError(
-            f"The matrix is {stored.n_rows} × {stored.n_cols}; x := A·x needs a square one. Choose another matrix."
+            f"The matrix is not square ({stored.n_rows} × {stored.n_cols}). x := A·x needs a square matrix. "
+            "Choose another one."
         )
     if stored.partitioning.axis != "rows":
         raise ParameterError(
-            f"{stored.partitioning.name} cuts columns; x := A·x needs parts by rows: choose pCSR or pCOO."
+            f"{stored.partitioning.name} partitions by columns, but x := A·x needs rows. Choose pCSR or pCOO."
         )
     if not devices or len(spans) != len(devices):
-        raise ParameterError(f"There are {len(spans)} parts for {len(devices)} devices; give each device one part.")
+        raise ParameterError(f"{len(spans)} partitions for {len(devices)} devices. Use one partition per device.")

@@ -1,7 +1,7 @@
-"""Virtual devices: threads of this CPU that stand for GPUs, each with copies of its part and a stream of its own.
+"""Simulated devices: CPU threads in place of GPUs, each with a copy of its partition and a separate stream.
 
-What they compute and how the strategies treat them is real; their times say nothing of a GPU. Each computes in one
-thread without the interpreter's lock, so that as many run at once as there are cores.
+Their results and the behavior of the strategies are real; their timings say nothing about GPUs. Each computes in one
+thread without the interpreter lock, so that as many run in parallel as the CPU has cores.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ from gpu_engine.multigpu.topology import Topology
 
 
 class VirtualDevice:
-    """A thread that does what is launched, in order; see Device."""
+    """Simulated device: a thread that runs launched work in order; see Device."""
 
     virtual = True
     cpus: tuple[int, ...] = ()
@@ -32,53 +32,55 @@ class VirtualDevice:
         self._copy_stream: VirtualDevice | None = None
 
     def close(self) -> None:
-        """Ends its threads."""
+        """End the threads."""
         self._stream.shutdown()
         if self._copy_stream is not None:
             self._copy_stream.close()
 
     def allocate(self, size: int, dtype: Any) -> Any:
-        """An array in the memory of this host; raises DeviceMemoryError."""
+        """Allocate an array in the memory of this host; raise DeviceMemoryError."""
         try:
             return np.empty(size, dtype)
         except MemoryError as error:
-            raise DeviceMemoryError(f"The host has too little free memory for {self.name}: {error}.") from error
+            raise DeviceMemoryError(
+                f"Not enough free memory on the host for {self.name}: {error}. Use a smaller matrix or fewer devices."
+            ) from error
 
     def allocate_host(self, size: int, dtype: Any) -> Any:
-        """An array like any other."""
+        """Allocate an array in the memory of this host; raise DeviceMemoryError."""
         return self.allocate(size, dtype)
 
     def pin(self, host: Any) -> None:
-        """It is so already."""
+        """Do nothing, because copies on a CPU need no pinned memory."""
 
     def copy_stream(self) -> "VirtualDevice":
-        """A second thread."""
+        """Return the second thread."""
         if self._copy_stream is None:
             self._copy_stream = type(self)(self.name, self.node)
         return self._copy_stream
 
     def upload(self, host: Any, array: Any) -> None:
-        """Launches a copy."""
+        """Launch array := host."""
         self._launch(np.copyto, array, host)
 
     def download(self, array: Any, host: Any) -> None:
-        """Launches a copy."""
+        """Launch host := array."""
         self._launch(np.copyto, host, array)
 
     def fetch(self, peer: Any, array: Any) -> None:
-        """Launches a copy."""
+        """Launch array := peer."""
         self._launch(np.copyto, array, peer)
 
     def reaches(self, other: Device) -> bool:
-        """All memory is that of this host."""
+        """Return whether the other device is simulated too; all of them share the memory of this host."""
         return other.virtual
 
     def call(self, function: Callable[..., None], *arguments: Any) -> None:
-        """Launches function(*arguments)."""
+        """Launch function(*arguments) in the thread."""
         self._launch(function, *arguments)
 
     def record_event(self) -> Future[None]:
-        """What was launched last."""
+        """Return the future of the work launched last."""
         if self._launched:
             return self._launched[-1]
         idle: Future[None] = Future()
@@ -86,11 +88,11 @@ class VirtualDevice:
         return idle
 
     def wait_event(self, event: Future[None]) -> None:
-        """Launches the waiting; an event is older than what waits for it: no two devices wait for each other."""
+        """Launch the wait; events are older than the work that waits for them, so that devices cannot deadlock."""
         self._launch(event.result)
 
     def capture(self, others: Sequence[Device], function: Callable[[], None]) -> Callable[[int], None]:
-        """Calls `function` each time."""
+        """Return a function that calls `function` on every launch."""
 
         def launch(times: int) -> None:
             join(self, others)
@@ -101,7 +103,7 @@ class VirtualDevice:
         return launch
 
     def synchronize(self) -> None:
-        """Waits for all launched work; raises its first error."""
+        """Wait for all launched work and raise its first error."""
         launched, self._launched = self._launched, []
         errors = [error for future in launched if (error := future.exception()) is not None]
         if errors:
@@ -113,7 +115,7 @@ class VirtualDevice:
 
 @contextmanager
 def virtual_devices(topology: Topology) -> Iterator[tuple[VirtualDevice, ...]]:
-    """A virtual device for each device of the topology, node by node; their threads end with the block."""
+    """Open one simulated device per device of the topology, node by node; their threads end with the block."""
     with ExitStack() as stack:
         devices = []
         for node in topology.nodes:

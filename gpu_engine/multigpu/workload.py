@@ -1,4 +1,4 @@
-"""Workload: what is measured of a matrix that devices share; Setting names one, WorkloadData is its matrix."""
+"""Workload protocol: what is measured on a shared matrix, its setting, and its data."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,25 +23,27 @@ from gpu_engine.verify import Products, Reference, products_of, reference_of
 WorkloadName = Literal["cold", "resident", "iterate", "pagerank"]
 
 CutName = Literal["nonzeros", "rows"]
+"""Quantity that all partitions have in equal numbers."""
 
 RANK_PARAMS = PageRankParams()
+"""PageRank parameters of the workload pagerank: the defaults."""
 
 Clock = Callable[[], float]
-"""Seconds since any moment."""
+"""Function that returns monotonic seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a case measures.
+    """Parameters of a case.
 
-    variant   a strategy, `resident`, `iterate`, or `pagerank+` and how ranks are stored
-    devices   how many share the matrix
-    merge     where, of cold products
-    cut       what parts have in equal numbers; of cold products `rows` overrides their strategy, `nonzeros` does not
-    placement, affinity  of cold products: where arrays of the host lie, and whether threads stay beside their devices;
-              None: as their strategy says
-    product   whose kernels multiply
-    exchange  of what is iterated; overlap: whether devices multiply what they have meanwhile
+    variant         a strategy, `resident`, `iterate`, or `pagerank+` with the storage of ranks
+    devices         number of devices that share the matrix
+    merge           merge place of the workload cold; None: that of the strategy
+    balance         quantity that all partitions have in equal numbers; for cold, only `rows` overrides the strategy
+    placement, affinity  of the workload cold: NUMA nodes of host arrays; whether threads stay on the nodes of their
+                    devices; None: as the strategy says
+    kernel_library  library whose kernels multiply the partitions
+    exchange        exchange of iterated vectors; overlap: whether devices multiply diagonal blocks meanwhile
     """
 
     workload: WorkloadName
@@ -58,12 +60,12 @@ class Setting:
 
     @property
     def kernel(self) -> str:
-        """As records call it."""
+        """Return the kernel name in records."""
         return f"{self.partitioning}/{self.variant}"
 
     @property
     def axes(self) -> tuple[tuple[str, str], ...]:
-        """What tells its case from others of the same kernel."""
+        """Return the further parameters of the case, as in records."""
         axes = [("devices", str(self.devices)), ("workload", self.workload)]
         if self.merge is not None:
             axes.append(("merge", self.merge))
@@ -82,7 +84,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class HostArrays:
-    """What a product from the host begins with: the matrix in the order in which it is cut, x, and y of any content."""
+    """Host arrays of an SpMV: the matrix in the order of its partitioning, x, and an uninitialized y."""
 
     stored: StoredMatrix
     x: Any
@@ -90,18 +92,21 @@ class HostArrays:
 
 
 class ProductData:
-    """The products of a matrix that are expected.
+    """Expected results of SpMVs with a matrix.
 
-    reference  of A·x with a random x
+    reference  expected result of A·x with a random x
     """
 
     def __init__(self, products: Products, lengths: Any, n_cols: int) -> None:
-        """Multiplies once; lengths: of the rows."""
+        """Compute the reference; lengths: row lengths."""
         self._products, self.reference = products, reference_of(products, lengths, n_cols)
 
     @cached_property
     def iterated_reference(self) -> Reference:
-        """Of BATCH products in turn, A square, with the scale |A|·…·|x|; each carries on the errors of those before."""
+        """Return the expected result of BATCH iterations of a square matrix, with the scale |A|·…·|x|.
+
+        The error limit grows per iteration, because each one propagates the errors of those before.
+        """
         once = self.reference
         y, scale = once.y, once.scale
         for _ in range(BATCH - 1):
@@ -109,24 +114,24 @@ class ProductData:
         return Reference(once.x, y, scale, once.limit + (BATCH - 1) * once.limit.max(initial=0.0))
 
     def stored(self, partitioning: str) -> SharedMatrix:
-        """The matrix in the order in which it is cut."""
+        """Return the matrix in the order of a partitioning."""
         raise NotImplementedError
 
 
 class WorkloadData(ProductData):
-    """A matrix on the host, and the products of it that are expected.
+    """Matrix on the host with the expected results of SpMVs.
 
-    matrix  its arrays, and those of `stored`, are in memory that is copied to a GPU at the full rate of the link
-    x       that of the reference in such memory
+    matrix  matrix in memory that is copied to a GPU at the full rate of the link, as are the arrays of `stored`
+    x       x of the reference in such memory
     """
 
     def __init__(
         self, matrix: CsrMatrix, allocate: Allocate | None = None, xp: Any = np, host: Sequence[Device] = ()
     ) -> None:
-        """Multiplies the matrix once, which memory-mapped files are read for.
+        """Copy the matrix, reading memory-mapped files, and compute the reference.
 
-        allocate  what copies to a GPU at the full rate of the link; None: any array does
-        xp        the module of the device that sorts entries: NumPy or CuPy
+        allocate  function for memory that is copied to a GPU at the full rate of the link; None: any memory
+        xp        module that sorts nonzeros: NumPy or CuPy
         host      all devices that may share the matrix
         """
         self._allocate, self._xp, self.host = allocate, xp, tuple(host)
@@ -139,16 +144,16 @@ class WorkloadData(ProductData):
 
     @cached_property
     def graph(self) -> TransitionMatrix:
-        """Of PageRank with its default parameters; raises ParameterError where the matrix is not square."""
+        """Return the graph for PageRank with default parameters; raise ParameterError if the matrix is not square."""
         return transition_matrix(self.matrix, RANK_PARAMS)
 
     @cached_property
     def verifier(self) -> Verifier:
-        """What judges the ranks of that graph."""
+        """Return the verifier for the ranks of the graph."""
         return Verifier(self.matrix, RANK_PARAMS)
 
     def stored(self, partitioning: str) -> StoredMatrix:
-        """The matrix in the order in which it is cut; only the last one is kept."""
+        """Return the matrix in the order of a partitioning; only the last one is cached."""
         if self._stored is None or self._stored.partitioning.name != partitioning:
             self._stored = None
             self._placed.clear()
@@ -156,13 +161,13 @@ class WorkloadData(ProductData):
         return self._stored
 
     def placed(self, partitioning: str, placement: Placement, devices: Sequence[Device]) -> HostArrays:
-        """What products of these devices begin with, placed so; copies of the last partitioning alone are kept."""
+        """Return the host arrays for these devices and a placement; only the last partitioning is cached."""
         stored, memory = self.stored(partitioning), host_memory(placement, devices, self.host)
         if memory is None:
             return HostArrays(stored, self.x, (self._allocate or np.empty)(stored.n_rows, np.float64))
         if memory not in self._placed:
             major, minor, values, x = (
-                _copied(array, memory) for array in (stored.major, stored.minor, stored.values, self.x)
+                _copy_to_memory(array, memory) for array in (stored.major, stored.minor, stored.values, self.x)
             )
             placed = replace(stored, major=major, minor=minor, values=values)
             self._placed[memory] = HostArrays(placed, x, memory.allocate(stored.n_rows, np.float64))
@@ -176,7 +181,7 @@ class WorkloadData(ProductData):
         return StoredMatrix(partitioning, stored.n_rows, stored.n_cols, *map(self._copy, arrays))
 
     def _copy(self, array: Any) -> Any:
-        """The array in memory from `allocate`; never a memory-mapped file, which the clock would see being read."""
+        """Return the array in memory from `allocate`; never memory-mapped, because reading a file would be timed."""
         if self._allocate is None and type(array) is np.ndarray:
             return array
         copy = (self._allocate or np.empty)(array.size, array.dtype)
@@ -187,19 +192,19 @@ class WorkloadData(ProductData):
         return copy
 
 
-def _copied(array: Any, memory: HostMemory) -> Any:
+def _copy_to_memory(array: Any, memory: HostMemory) -> Any:
     copy = memory.allocate(array.size, array.dtype)
     copy[:] = array
     return copy
 
 
 class Workload(Protocol):
-    """One setting on its devices: checks its own result, takes its own samples.
+    """Benchmark of one setting on its devices; it verifies the result and takes the samples.
 
-    It is made from WorkloadData, or from ProductData where matrix and vectors stay on the devices.
-    Times are those of the host's clock, which all devices have in common; nothing is flushed between calls.
+    It is created from WorkloadData, or from ProductData if matrix and vectors stay on the devices. Times are from the
+    clock of the host, which all devices share; caches are not flushed between calls.
 
-    moved_bytes  what it must move, on all devices together
+    moved_bytes  minimum bytes that it moves, summed over all devices
     """
 
     moved_bytes: float
@@ -207,18 +212,18 @@ class Workload(Protocol):
     def __init__(self, data: Any, setting: Setting, devices: Sequence[Device], clock: Clock) -> None: ...
 
     def check(self) -> None:
-        """Runs for the first time and checks the result; raises KernelError where it is wrong."""
+        """Run for the first time and verify the result; raise KernelError if it is wrong."""
         ...
 
     def turn(self) -> float:
-        """Seconds per product or iteration: the median of a few samples."""
+        """Return the seconds per SpMV or iteration, the median of a few samples."""
         ...
 
     def fields(self) -> dict[str, Any]:
-        """What a record says beside the time; phases are medians over the turns."""
+        """Return the fields of the record except the time; phases are medians over all samples."""
         ...
 
 
 def stored_bytes(stored: SharedMatrix, spans: Sequence[Span]) -> int:
-    """Bytes of all parts: a compressed line that is cut has pointers in each of its parts."""
+    """Return the bytes of all partitions; a cut line with pointers has them in each of its partitions."""
     return sum(int(stored.major_of(span).nbytes) for span in spans) + ENTRY_BYTES * stored.nnz

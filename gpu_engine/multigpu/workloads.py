@@ -1,4 +1,4 @@
-"""WORKLOADS: what can be measured of a matrix that devices share, from a cold product to an iteration of PageRank."""
+"""Workloads of a shared matrix, from an SpMV from host memory to an iteration of PageRank (WORKLOADS)."""
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ from gpu_engine.errors import ParameterError
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines
 from gpu_engine.multigpu.from_host.chunks import ChunkedProduct
-from gpu_engine.multigpu.from_host.links import Links
+from gpu_engine.multigpu.from_host.link_bandwidth import LinkBandwidth
 from gpu_engine.multigpu.from_host.spmv import COLD_PHASES, PHASES, DistributedMatrix, Phases
 from gpu_engine.multigpu.from_host.strategies import Strategy, find_strategy, node_groups
 from gpu_engine.multigpu.numa import on_several_nodes
@@ -31,48 +31,48 @@ from gpu_engine.multigpu.workload import (
 from gpu_engine.verify import POISON, check
 
 SAMPLE_S = 0.02
-"""A sample repeats what leaves its result on the devices for about this long."""
+"""Seconds for which a sample repeats an SpMV or iteration on the devices."""
 
 REPEATS_MAX = 100
-"""Most iterations of a sample: each sample begins with the same x, which so few rarely let overflow or vanish."""
+"""Maximum iterations per sample, few enough that x, which is reset before each sample, rarely overflows or vanishes."""
 
 SLACK = 1e-3
-"""Share of a part that it may have more or less than others where that spares cutting a row, of what stays."""
+"""Fraction of its nonzeros by which a resident partition may deviate from the others to avoid cutting a row."""
 
 SAMPLES = 3
-"""Samples of a turn, whose median counts."""
+"""Samples per turn, whose median counts."""
 
 LONG_S = 0.2
-"""A product that takes longer is the only sample of its turn."""
+"""Seconds of an SpMV above which a turn takes one sample only."""
 
 
 class ColdProduct:
-    """From arrays on the host to y on the host: the matrix is cut, copied, multiplied and merged anew every time."""
+    """Workload cold: every SpMV partitions, copies, and multiplies the matrix, and merges y in host memory."""
 
     def __init__(self, data: WorkloadData, setting: Setting, devices: Sequence[Device], clock: Clock) -> None:
         if (setting.placement, setting.affinity) != (None, None) and not on_several_nodes(data.host):
             raise ParameterError(
-                "Placement and affinity differ on several NUMA nodes alone, and all devices here are on one. "
-                "Choose paper for both."
+                "Placement and affinity only matter with several NUMA nodes; all devices here share one. "
+                "Set both to “paper”."
             )
         self._strategy, self._merge = strategy_of(setting), setting.merge
         arrays = data.placed(setting.partitioning, self._strategy.placement, devices)
         self._stored, self._x, self._y = arrays.stored, arrays.x, arrays.y
         self._expected, self._devices, self._clock = data.reference, devices, clock
-        # As those of OpenMP in the paper they outlive a product; they end with what submits to them.
+        # Like OpenMP threads in the paper, they are reused by all SpMVs; they end with this object.
         self._threads = self._strategy.start_threads(devices)
         self._chunked: ChunkedProduct | None = None
         if self._strategy.in_chunks:
-            begin = clock()
+            start = clock()
             self._chunked = ChunkedProduct(self._stored, devices, self._strategy, self._threads)
-            self._packing_s = clock() - begin
+            self._packing_s = clock() - start
         self._names = COLD_PHASES if self._strategy.packed else PHASES
         self._phases = _Phases(self._names)
         self._fields = _part_fields(self._stored, self._strategy.cut(self._stored, devices))
         self.moved_bytes: float = self._fields["stored_bytes"] + self._y.nbytes
 
     def check(self) -> None:
-        """A few products, of which no time is kept."""
+        """Run a few SpMVs without timing and verify them."""
         self._y[:] = POISON
         once = self._product()[0]
         self._fields["max_error"] = check(self._expected, self._y)
@@ -81,42 +81,45 @@ class ColdProduct:
             self._in_turn(self._chunked)
             self._fields["max_error"] = max(self._fields["max_error"], check(self._expected, self._y))
             self.moved_bytes = self._chunked.sent_bytes + self._y.nbytes
-        self._links = Links.measured(self._devices, self._stored, self._clock)
-        # The very first product may have compiled its kernel.
+        self._bandwidth = LinkBandwidth.measured(self._devices, self._stored, self._clock)
+        # The first SpMV may include compiling its kernel.
         self._samples = 1 if min(once, self._product()[0]) > LONG_S else SAMPLES
 
     def turn(self) -> float:
-        """Seconds of a product."""
+        """Return the seconds of an SpMV."""
         samples = [self._product() for _ in range(self._samples)]
         if self._chunked is not None and self._strategy.pipelined:
-            apart = [self._in_turn(self._chunked)]
+            phase_samples = [self._in_turn(self._chunked)]
         else:
-            apart = [phases for _, phases in samples]
+            phase_samples = [phases for _, phases in samples]
         for name in self._names:
-            self._phases.add(name, statistics.median(phases[name] for phases in apart))
+            self._phases.add(name, statistics.median(phases[name] for phases in phase_samples))
         return statistics.median(seconds for seconds, _ in samples)
 
     def fields(self) -> dict[str, Any]:
-        """Phases add up to the time but for what Python does between them; those that overlap are timed apart."""
+        """Return the fields of the record; overlapping phases are timed separately.
+
+        Other phases add up to the time, except for the work of Python between them.
+        """
         moved = self._chunked.bytes_of_phases() if self._chunked else self._bytes_of_phases()
-        found = {"strategy": self._strategy.name, "phases_s": self._phases.medians(), "phase_bytes": moved}
-        if self._strategy.kept:
+        phase_fields = {"strategy": self._strategy.name, "phases_s": self._phases.medians(), "phase_bytes": moved}
+        if self._strategy.prepacked:
             self._fields["packing_s"] = self._packing_s
-        return self._fields | found | {"bounds_s": self._links.bounds(moved)}
+        return self._fields | phase_fields | {"bounds_s": self._bandwidth.bounds(moved)}
 
     def _product(self) -> tuple[float, Mapping[str, float]]:
         if self._chunked is not None:
-            begin = self._clock()
+            start = self._clock()
             if not self._strategy.pipelined:
                 phases_s = self._in_turn(self._chunked)
-                return self._clock() - begin, phases_s
+                return self._clock() - start, phases_s
             self._chunked.multiply(self._x, self._y)
-            return self._clock() - begin, {}
-        phases, begin = Phases(self._clock), self._clock()
+            return self._clock() - start, {}
+        phases, start = Phases(self._clock), self._clock()
         arguments = self._stored, self._devices, self._strategy, phases, self._merge, self._threads
         with DistributedMatrix(*arguments) as matrix:
             matrix.multiply(self._x, self._y, phases)
-        return self._clock() - begin, phases.seconds
+        return self._clock() - start, phases.seconds
 
     def _in_turn(self, chunked: ChunkedProduct) -> Mapping[str, float]:
         phases = Phases(self._clock, COLD_PHASES)
@@ -124,7 +127,7 @@ class ColdProduct:
         return phases.seconds
 
     def _bytes_of_phases(self) -> dict[str, int]:
-        """Of all devices together, the least that a merge brings to the host."""
+        """Return phase → minimum bytes, summed over all devices."""
         n_rows, n_cols = self._stored.n_rows, self._stored.n_cols
         by_rows, count = self._stored.partitioning.axis == "rows", len(self._devices)
         x, y = 8 * n_cols * (count if by_rows else 1), 8 * n_rows * (1 if by_rows else count)
@@ -133,7 +136,7 @@ class ColdProduct:
 
 
 def strategy_of(setting: Setting) -> Strategy:
-    """The strategy of a cold product, with what the setting has otherwise."""
+    """Return the strategy of the workload cold with the overrides of the setting."""
     strategy = find_strategy(setting.variant)
     return replace(
         strategy,
@@ -144,7 +147,7 @@ def strategy_of(setting: Setting) -> Strategy:
 
 
 class ResidentProduct:
-    """y := A·x with the matrix and x on the devices, where y stays too."""
+    """Workload resident: y := A·x with the matrix, x, and y on the devices."""
 
     def __init__(self, data: ProductData, setting: Setting, devices: Sequence[Device], clock: Clock) -> None:
         stored = data.stored(setting.partitioning)
@@ -155,7 +158,7 @@ class ResidentProduct:
         self.moved_bytes: float = self._fields["stored_bytes"] + self._expected.y.nbytes
 
     def check(self) -> None:
-        """The first products, captured as those are that take time; x stays on the devices."""
+        """Run and verify a batch of SpMVs, captured like the timed ones; x stays on the devices."""
         self._matrix.load(self._expected.x)
         self._matrix.exchange()
         self._matrix.multiply(BATCH)
@@ -165,16 +168,16 @@ class ResidentProduct:
         self._sampler.calibrate(self._matrix.multiply)
 
     def turn(self) -> float:
-        """Seconds of a product."""
+        """Return the seconds of an SpMV."""
         return self._sampler.turn(self._matrix.multiply)
 
     def fields(self) -> dict[str, Any]:
-        """There is but one phase, which is the time itself."""
+        """Return the fields of the record; there are no phases."""
         return self._fields
 
 
 class IteratedProduct:
-    """x := A·x with the exchange; its phases are the product and the exchange, each repeated by itself."""
+    """Workload iterate: x := A·x with the exchange; SpMV and exchange are also timed separately as phases."""
 
     def __init__(self, data: ProductData, setting: Setting, devices: Sequence[Device], clock: Clock) -> None:
         stored = data.stored(setting.partitioning)
@@ -187,7 +190,7 @@ class IteratedProduct:
         self.moved_bytes: float = self._fields["stored_bytes"] + self._expected.y.nbytes
 
     def check(self) -> None:
-        """The first iterations, captured as those are that take time; they read what others wrote."""
+        """Run and verify a batch of iterations, captured like the timed ones."""
         self._matrix.load(self._expected.x)
         self._matrix.advance(BATCH)
         x = np.full(self._expected.y.size, POISON)
@@ -196,51 +199,51 @@ class IteratedProduct:
         self._sampler.calibrate(self._matrix.advance, self._matrix.exchange, self._matrix.multiply)
 
     def turn(self) -> float:
-        """Seconds of an iteration."""
-        # The product alone needs the elements that the exchange brings.
+        """Return the seconds of an iteration."""
+        # The SpMV alone needs the halo, so the exchange comes first.
         self._phases.add("exchange", self._sampler.sample(self._matrix.exchange))
         self._phases.add("compute", self._sampler.sample(self._matrix.multiply))
         return self._sampler.turn(self._matrix.advance)
 
     def fields(self) -> dict[str, Any]:
-        """Phases add up to more than the time where they overlap."""
+        """Return the fields of the record; overlapping phases add up to more than the time."""
         return self._fields | {"phases_s": self._phases.medians()}
 
 
 Launch = Callable[[int], None]
-"""Launches something so many times."""
+"""Function that launches an act the given number of times."""
 
 
 class _Sampler:
-    """Seconds of what a resident matrix does, repeated so that the clock's own cost does not count."""
+    """Timer for acts of a resident matrix, repeated so that the cost of the clock does not count."""
 
     def __init__(self, matrix: ResidentMatrix, clock: Clock, before: Callable[[], None] | None = None) -> None:
         self._matrix, self._clock, self._before, self._repeats = matrix, clock, before, 1
 
     def calibrate(self, *launches: Launch) -> None:
-        """Finds from the first launch how many make a sample; what is captured when it comes often is then captured."""
-        # Whole batches: what is left over would be launched piece by piece.
+        """Set the repetitions per sample from the first launch, then sample every launch once to capture it."""
+        # Complete batches, because the remainder would be launched iteration by iteration.
         fit = round(SAMPLE_S / max(self.sample(launches[0]), 1e-7)) // BATCH * BATCH
         self._repeats = max(1, min(REPEATS_MAX // BATCH * BATCH, fit))
         for launch in launches:
             self.sample(launch)
 
     def turn(self, launch: Launch) -> float:
-        """The median of a few samples."""
+        """Return the median of a few samples in seconds."""
         return statistics.median(self.sample(launch) for _ in range(SAMPLES))
 
     def sample(self, launch: Launch) -> float:
-        """Seconds of one of so many."""
+        """Return the seconds of one repetition."""
         if self._before is not None:
             self._before()
-        begin = self._clock()
+        start = self._clock()
         launch(self._repeats)
         self._matrix.synchronize()
-        return (self._clock() - begin) / self._repeats
+        return (self._clock() - start) / self._repeats
 
 
 class _Phases:
-    """Seconds of each phase, turn by turn."""
+    """Seconds of each phase, one value per turn."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._seconds: dict[str, list[float]] = {name: [] for name in names}
@@ -253,15 +256,15 @@ class _Phases:
 
 
 def _cut(stored: SharedMatrix, devices: Sequence[Device], cut: CutName) -> Sequence[Span]:
-    """Equal nonzeros, among NUMA nodes first, or equal lines."""
+    """Return partitions with equal nonzeros, divided among NUMA nodes first, or with equal lines."""
     if cut == "rows":
         return cut_by_lines(stored, len(devices))
-    # The share of a cut row crosses after every product, and is waited for: it costs more than a few entries do.
+    # The partial sum of a cut row is transferred after every SpMV, which costs more than a slight imbalance.
     return cut_by_entries(stored, node_groups(devices), slack=round(SLACK * stored.nnz / len(devices)))
 
 
 def _part_fields(stored: SharedMatrix, spans: Sequence[Span]) -> dict[str, Any]:
-    """What a record says of the parts."""
+    """Return the fields of the record about the partitions."""
     return {
         "entries_by_device": tuple(span.entries for span in spans),
         "stored_bytes": stored_bytes(stored, spans),
@@ -274,3 +277,4 @@ WORKLOADS: Mapping[WorkloadName, type[Workload]] = {
     "iterate": IteratedProduct,
     "pagerank": RankIterations,
 }
+"""Workload → class that measures it."""

@@ -1,4 +1,4 @@
-"""From a matrix to a kernel bound to a layout of it: for A, and for Aᵀ."""
+"""Builds operators: chooses a kernel for A or Aᵀ, converts the matrix, and binds the kernel to the layout."""
 
 import copy
 from collections.abc import Callable, Mapping
@@ -16,9 +16,9 @@ from gpu_engine.formats.base import Launch, array_module, transpose
 from gpu_engine.formats.csc import CscLayout
 from gpu_engine.host.device import find_device, list_devices, uuid_at
 from gpu_engine.measure.stopwatch import now
-from gpu_engine.operators import choice, trial
+from gpu_engine.operators import autotune, choice
 from gpu_engine.operators.choice import SHARED, Choice
-from gpu_engine.operators.matrices import Adopted, uploaded
+from gpu_engine.operators.matrices import WrappedMatrix, uploaded
 from gpu_engine.operators.transposed_copy import TransposedCopy
 from gpu_engine.operators.vectors import DeviceVectors, HostVectors, Vectors
 from gpu_engine.records import DeviceInfo
@@ -29,7 +29,7 @@ Choose = Literal["auto", "predict", "measure"]
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the caller asked for: the parameters of `operator`."""
+    """Options of an operator: the parameters of `operator`."""
 
     choose: Choose = "auto"
     kernel: str | None = None
@@ -42,8 +42,8 @@ class Wish:
 class Built:
     """A kernel bound to a layout.
 
-    layout  of the matrix in the kernel's format; `launch` multiplies with it
-    second  what the layout costs beside the arrays of the matrix; None where it is not a second one
+    layout  the matrix in the format of the kernel; `launch` is its SpMV
+    second  cost of the layout if it is a transposed copy, else None
     """
 
     choice: Choice
@@ -54,12 +54,12 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A, or Aᵀ.
+    """The matrix or its transpose, as an SpMV needs it.
 
-    rows     by rows; None where only the arrays of the transpose are to be used
-    shared   the layout that has those arrays, of a product across the order of storage
-    seconds  that sorting out the rows took
-    mirrors  whether it is its own transpose
+    rows     the matrix by rows; None if only the arrays of the transpose may be used
+    shared   the layout that shares the arrays of the transpose, for an SpMV across the storage order
+    seconds  seconds of the transposition
+    mirrors  whether the matrix equals its transpose
     """
 
     rows: CsrMatrix | None
@@ -69,33 +69,33 @@ class Side:
 
 
 class Source:
-    """The arrays of a matrix, and where its products run."""
+    """The arrays of a matrix, its operator options, and the device on which its SpMVs run."""
 
-    def __init__(self, adopted: Adopted, wish: Wish) -> None:
-        self.adopted, self.wish = adopted, wish
-        self.vectors: Vectors = _vectors(adopted.stored)
+    def __init__(self, wrapped: WrappedMatrix, wish: Wish) -> None:
+        self.wrapped, self.wish = wrapped, wish
+        self.vectors: Vectors = _vectors(wrapped.stored)
 
     @property
     def ordinal(self) -> int | None:
-        """The number of the GPU of the arrays in the CUDA runtime; None on the host."""
+        """Number of the GPU of the arrays in the CUDA runtime; None on the host."""
         return self.vectors.ordinal if isinstance(self.vectors, DeviceVectors) else None
 
     def current(self) -> AbstractContextManager[Any]:
-        """Return what makes the device of the arrays current; raise DeviceError where it cannot be used here."""
+        """Return a context in which the device of the arrays is current; raises DeviceError if it is unusable."""
         return self.vectors.guard() or nullcontext()
 
     def duplicate(self, memo: dict[int, Any]) -> "Source":
-        """Return a source of copied arrays, as copy.deepcopy makes them."""
-        return Source(replace(self.adopted, stored=copy.deepcopy(self.adopted.stored, memo)), self.wish)
+        """Return a source of arrays that copy.deepcopy copied."""
+        return Source(replace(self.wrapped, stored=copy.deepcopy(self.wrapped.stored, memo)), self.wish)
 
-    def packed(self) -> tuple[Adopted, int | None, Wish]:
-        """Return what `unpacked` makes a source of in another process: arrays of the host, and the GPU they go to."""
+    def packed(self) -> tuple[WrappedMatrix, int | None, Wish]:
+        """Return the state for `unpacked` in another process: host arrays, number of the GPU, and options."""
         with self.current():
-            return replace(self.adopted, stored=self.adopted.stored.on_host()), self.ordinal, self.wish
+            return replace(self.wrapped, stored=self.wrapped.stored.on_host()), self.ordinal, self.wish
 
     @cached_property
     def device(self) -> DeviceInfo:
-        """The device of the arrays; raises DeviceError where it is not found."""
+        """Device of the arrays; raises DeviceError if NVML does not list it."""
         if self.ordinal is None:
             return find_device("cpu")
         import cupy
@@ -105,18 +105,20 @@ class Source:
         for gpu in gpus:
             if gpu.uuid == uuid:
                 return gpu
-        raise DeviceError(f"NVML does not list the GPU cuda:{self.ordinal}, on which the matrix lies.")
+        raise DeviceError(
+            f"The matrix lies on the GPU cuda:{self.ordinal}, which NVML does not list. Check the driver."
+        )
 
     def side(self, transposed: bool) -> Side:
-        """A or Aᵀ as a product finds it; where it may have a second layout, the rows for that are sorted out."""
-        if transposed == self.adopted.by_columns:
-            return Side(self.adopted.stored)
+        """Return A or Aᵀ for an SpMV; transpose the matrix if a transposed copy is allowed."""
+        if transposed == self.wrapped.by_columns:
+            return Side(self.wrapped.stored)
         with self.current():
             return self._across()
 
     def _across(self) -> Side:
-        """The product across the order of storage."""
-        stored, wish = self.adopted.stored, self.wish
+        """Return the side whose SpMV goes across the storage order."""
+        stored, wish = self.wrapped.stored, self.wish
         shared = CscLayout(stored.n_cols, stored.n_rows, stored.indptr, stored.indices, stored.values)
         if not wish.transposed_copy or wish.kernel == SHARED:
             return Side(None, shared)
@@ -124,9 +126,9 @@ class Source:
         return Side(stored, mirrors=True) if _equal(rows, stored) else Side(rows, shared, seconds)
 
     def build(self, side: Side, choice: Choice | None = None) -> Built:
-        """The kernel that was asked for, or the one that is chosen, bound to its layout; `choice` says which anyway."""
+        """Return a kernel bound to its layout: `choice` if given, else the requested or the chosen kernel."""
         with self.current():
-            chosen = choice or (self._unasked() if side.rows is None else self._chosen(side.rows, side.shared))
+            chosen = choice or (self._without_copy() if side.rows is None else self._chosen(side.rows, side.shared))
             return self._bound(side, chosen)
 
     def _bound(self, side: Side, chosen: Choice) -> Built:
@@ -138,37 +140,37 @@ class Source:
         second = TransposedCopy(layout.stored_bytes, side.seconds + seconds, chosen.product_s, chosen.shared_s)
         return Built(chosen, layout, kernel.bound(self.vectors.backend, layout), second if side.shared else None)
 
-    def _unasked(self) -> Choice:
-        """Across the order of storage, without a second layout."""
-        stored = self.adopted.stored
+    def _without_copy(self) -> Choice:
+        """Return the choice for an SpMV across the storage order without a transposed copy."""
+        stored = self.wrapped.stored
         more = units.size(12 * stored.nnz + stored.indptr.itemsize * (stored.n_cols + 1))
-        return Choice(SHARED, f"no second layout was asked for, of which CSR takes {more}; it adds to y instead")
+        return Choice(SHARED, f"no transposed copy was requested (CSR: {more}), so this kernel adds to y")
 
     def _chosen(self, rows: CsrMatrix, shared: CscLayout | None) -> Choice:
         wish, backend = self.wish, self.vectors.backend
         if wish.kernel is not None:
-            return choice.named(wish.kernel, backend)
+            return choice.named_kernel(wish.kernel, backend)
         if wish.like is not None:
-            return choice.like(wish.like, backend)
-        # A CPU's kernel is chosen without a look at the matrix unless a trial is asked for.
+            return choice.kernel_from_results(wish.like, backend)
+        # On a CPU the matrix is inspected only for an auto-tuning run.
         if wish.choose == "predict" or not rows.nnz or (wish.choose == "auto" and backend == "cpu"):
-            return choice.predicted(rows if backend == "cpu" else rows.on_host(), self.device)
+            return choice.predicted_kernel(rows if backend == "cpu" else rows.on_host(), self.device)
         host = rows.on_host()
-        certain = choice.certain(host, self.device) if wish.choose == "auto" else None
-        return certain or trial.tried(host, rows, shared, self.device, wish.time_limit_s)
+        confident = choice.confident_kernel(host, self.device) if wish.choose == "auto" else None
+        return confident or autotune.autotune(host, rows, shared, self.device, wish.time_limit_s)
 
     def _timed(self, work: Callable[[], Any]) -> tuple[Any, float]:
-        """The result of a conversion, and its seconds."""
+        """Return the result of a conversion and its seconds."""
         begin = now()
         result = work()
         self.vectors.synchronize()
         return result, now() - begin
 
 
-def unpacked(packed: tuple[Adopted, int | None, Wish]) -> Source:
-    """Return the source of what `packed` gave; raise DeviceError where no GPU answers."""
-    adopted, ordinal, wish = packed
-    return Source(adopted if ordinal is None else uploaded(adopted, ordinal), wish)
+def unpacked(packed: tuple[WrappedMatrix, int | None, Wish]) -> Source:
+    """Return the source of a state from `packed`; raises DeviceError if no GPU responds."""
+    wrapped, ordinal, wish = packed
+    return Source(wrapped if ordinal is None else uploaded(wrapped, ordinal), wish)
 
 
 def _vectors(matrix: CsrMatrix) -> Vectors:
@@ -178,7 +180,7 @@ def _vectors(matrix: CsrMatrix) -> Vectors:
 
 
 def _equal(first: CsrMatrix, second: CsrMatrix) -> bool:
-    """Whether two canonical matrices are one."""
+    """Return whether two canonical matrices are equal."""
     if first.shape != second.shape:
         return False
     xp = array_module(first.values)

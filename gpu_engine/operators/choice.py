@@ -1,4 +1,4 @@
-"""Which kernel an operator multiplies by: named, taken from a job's results, or what the advisor predicts."""
+"""Choice of the kernel of an operator: by name, from the results of a job, or by the performance model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,27 +16,27 @@ from gpu_engine.matrices.features import product_features
 from gpu_engine.records import DeviceInfo, backend_of
 
 SHARED = "csc/atomic"
-"""The kernel that multiplies across the order in which a matrix is stored: its CSC is the CSR of the transpose."""
+"""Kernel for an SpMV across the storage order: the CSC of a matrix is the CSR of its transpose."""
 
 UNPREDICTED = "csr/smart"
-"""The kernel where nothing is predicted: it takes the arrays of the matrix as they are."""
+"""Kernel without a prediction: it needs no conversion of CSR."""
 
-UNLIKE = ("split/tile", "coo/segmented", "csr/smart", "sellp/t1")
-"""Kernels that share rows and entries out in ways unlike each other: where one errs, another is right."""
+DIVERSE_KERNELS = ("split/tile", "coo/segmented", "csr/smart", "sellp/t1")
+"""Kernels that divide the work in different ways, so that errors of the model rarely affect all of them."""
 
-LEADERS = 3
-"""First kernels of the ranking that a trial tries before those of UNLIKE."""
+PREDICTED_FIRST = 3
+"""Number of predicted kernels that an auto-tuning run tries before the DIVERSE_KERNELS."""
 
-HOPELESS = 4.0
-"""Kernels predicted to take so many times as long as the first are not tried."""
+SLOWDOWN_MAX = 4.0
+"""Predicted slowdown above which a kernel is not tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A kernel and why.
+    """A chosen kernel, with the reason and times of one SpMV.
 
-    predicted_s  warm seconds of a product by the advisor; measured_s  by a trial or a job
-    shared_s     seconds of SHARED on the same matrix, predicted or measured; None where unknown
+    predicted_s  predicted seconds (warm); measured_s: seconds from an auto-tuning run or a job
+    shared_s     seconds of SHARED on the same matrix, predicted or measured; None if unknown
     """
 
     kernel: str
@@ -47,33 +47,33 @@ class Choice:
 
     @property
     def product_s(self) -> float | None:
-        """Measured seconds of a product, else predicted ones."""
+        """Measured seconds of one SpMV, or else predicted seconds."""
         return self.predicted_s if self.measured_s is None else self.measured_s
 
 
-def named(kernel: str, backend: str) -> Choice:
-    """A kernel by its name; raises ParameterError where it does not exist on the backend."""
+def named_kernel(kernel: str, backend: str) -> Choice:
+    """Return the choice of a named kernel; raises ParameterError if it does not run on the back end."""
     if not find_kernel(kernel)[1].runs_on(backend):
         known = ", ".join(kernel_names(backend))
-        raise ParameterError(f"The kernel {kernel} does not exist on {backend}, where the matrix lies; there: {known}.")
-    return Choice(kernel, "named by the caller")
+        raise ParameterError(f"The matrix lies on {backend}, where {kernel} does not run. Choose one of: {known}.")
+    return Choice(kernel, "requested by the caller")
 
 
-def predicted(matrix: CsrMatrix, device: DeviceInfo) -> Choice:
-    """What the advisor puts first for a host matrix whose products run on that device; CPUs are not predicted."""
+def predicted_kernel(matrix: CsrMatrix, device: DeviceInfo) -> Choice:
+    """Return the predicted kernel of a host matrix whose SpMV runs on a device; for CPUs, the default kernel."""
     if device.backend == "cpu":
         return Choice(
             UNPREDICTED,
-            "the advisor predicts GPUs alone, and this kernel takes the arrays as they are; choose='measure' tries",
+            "default for CPUs (no conversion needed); use choose='measure' to benchmark alternatives",
         )
     features = product_features(matrix)
     if not advisor.can_advise(features):
-        return Choice(UNPREDICTED, "the matrix has no entries")
+        return Choice(UNPREDICTED, "default for a matrix without nonzeros")
     return _first(features, device)
 
 
-def certain(matrix: CsrMatrix, device: DeviceInfo) -> Choice | None:
-    """Return what the advisor puts first on a GPU, or None where it is not sure that this is among the fastest."""
+def confident_kernel(matrix: CsrMatrix, device: DeviceInfo) -> Choice | None:
+    """Return the predicted kernel for a GPU, or None if the confidence is low."""
     features, gpu = product_features(matrix), gpu_named(device.name)
     if gpu is None or not gpu.is_judged or not advisor.is_sure(features, gpu):
         return None
@@ -85,53 +85,57 @@ def _first(features: Features, device: DeviceInfo) -> Choice:
     gpu = model or FITTED
     kernel, prediction = advisor.rank(features, gpu)[0]
     text = reasons.reason(MODELS[kernel][0](features), prediction, features)
-    where = f"predicted the fastest on {gpu.name}" + ("" if model else f", for want of a model of {device.name}")
+    where = f"predicted the fastest on {gpu.name}" + ("" if model else f" (there is no model of {device.name})")
     is_sure = model is not None and gpu.is_judged and advisor.is_sure(features, gpu)
-    doubt = "" if is_sure else "; the costs were fitted to other matrices: choose='measure' decides"
+    doubt = "" if is_sure else "; low confidence, as the model was calibrated on other matrices: use choose='measure'"
     why = f"{where}: {text[0].lower()}{text[1:].rstrip('.')}{doubt}"
     return Choice(kernel, why, prediction.seconds, shared_s=predict(SHARED, features, gpu).seconds)
 
 
 def candidates(matrix: CsrMatrix, device: DeviceInfo) -> tuple[str, ...]:
-    """The kernels that a trial tries, the most promising first: by the advisor, on a CPU in the order of FORMATS.
+    """Return the kernels for an auto-tuning run, most promising first; on a CPU in the order of FORMATS.
 
-    The first of the ranking are followed by those of UNLIKE that may be near them, then by one kernel of each further
-    format: kernels of a format err together.
+    The PREDICTED_FIRST fastest predictions are followed by the DIVERSE_KERNELS below the limit, then by one kernel per
+    further format, because predictions for kernels of one format have similar errors.
     """
     available = kernel_names(device.backend)
     if device.backend == "cpu":
         return available
     ranking = advisor.rank(product_features(matrix), gpu_named(device.name) or FITTED)
-    limit = HOPELESS * ranking[0][1].seconds
+    limit = SLOWDOWN_MAX * ranking[0][1].seconds
     near = [kernel for kernel, prediction in ranking if kernel in available and prediction.seconds <= limit]
-    unlike = [kernel for kernel in near if kernel in UNLIKE]
+    diverse = [kernel for kernel in near if kernel in DIVERSE_KERNELS]
     of_formats = {kernel.partition("/")[0]: kernel for kernel in reversed(near)}
-    one_a_format = [kernel for kernel in near if kernel in of_formats.values()]
-    return tuple(dict.fromkeys((*near[:LEADERS], *unlike, *one_a_format, *near)))
+    one_per_format = [kernel for kernel in near if kernel in of_formats.values()]
+    return tuple(dict.fromkeys((*near[:PREDICTED_FIRST], *diverse, *one_per_format, *near)))
 
 
-def like(results: Mapping[str, Any], backend: str) -> Choice:
-    """The fastest of our kernels in a results document of the study `formats`, warm where it was measured warm.
+def kernel_from_results(results: Mapping[str, Any], backend: str) -> Choice:
+    """Return the fastest Sparsight kernel in a results document of the study `formats`; warm times take precedence.
 
-    Raises ParameterError where the document has no time of one on this backend, or times of several matrices.
+    Raises ParameterError if the document has no time for this back end, or times of several matrices.
     """
-    found = [m for m in results.get("measurements", ()) if _is_ours(m, backend)]
-    matrices = sorted({str(m["matrix_id"]) for m in found})
+    measurements = [m for m in results.get("measurements", ()) if _is_usable(m, backend)]
+    matrices = sorted({str(m["matrix_id"]) for m in measurements})
     if len(matrices) != 1:
-        what = f"times of {len(matrices)} matrices, {', '.join(matrices)}," if found else "no time of a kernel of ours"
+        content = (
+            f"times of {len(matrices)} matrices ({', '.join(matrices)})"
+            if measurements
+            else "no time of a Sparsight kernel"
+        )
         raise ParameterError(
-            f"`like` has {what} on {backend}; the results of the study formats on one matrix there were expected: "
+            f"The results in `like` have {content} on {backend}; expected the study formats on one matrix, such as "
             "client.results(job_id)."
         )
-    warm = [m for m in found if m["cache"] == "warm"] or found
+    warm = [m for m in measurements if m["cache"] == "warm"] or measurements
     best = min(warm, key=lambda m: float(m["median_s"]))
-    leaders = {f["kernel"] for f in results.get("summary", {}).get("fastest", ()) if f["cache"] == best["cache"]}
-    said = "the fastest" if best["kernel"] in leaders else "the fastest of ours, though not clearly of all,"
-    return Choice(best["kernel"], f"{said} in the results of {best['matrix_id']}", measured_s=float(best["median_s"]))
+    fastest = {f["kernel"] for f in results.get("summary", {}).get("fastest", ()) if f["cache"] == best["cache"]}
+    rank = "fastest kernel" if best["kernel"] in fastest else "fastest Sparsight kernel (no clear winner overall)"
+    return Choice(best["kernel"], f"{rank} in the results of {best['matrix_id']}", measured_s=float(best["median_s"]))
 
 
-def _is_ours(measurement: Mapping[str, Any], backend: str) -> bool:
-    """Whether it has the time of a product by a kernel that this backend has, measured on that backend."""
+def _is_usable(measurement: Mapping[str, Any], backend: str) -> bool:
+    """Return whether a measurement has a time of a Sparsight kernel on this back end."""
     return (
         measurement["study"] == "formats"
         and measurement["median_s"] is not None

@@ -1,4 +1,4 @@
-"""What a fork leaves unusable in the new process: the context of a GPU, and the threads of GNU OpenMP."""
+"""Detects forks, after which a GPU context and the threads of GNU OpenMP are unusable in the new process."""
 
 import os
 import sys
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from gpu_engine.host.jit import numba
 
-ADVICE = "Start processes by spawn, multiprocessing.get_context('spawn'), or make operators in the new process alone."
+ADVICE = "Start processes with multiprocessing.get_context('spawn'), or create operators only in the new process."
 
 
 @dataclass(slots=True)
 class Forks:
-    """What happened to this process.
+    """Forks in the history of this process.
 
     count             forks between it and the first process that imported this module
     has_lost_threads  whether kernels of a CPU ran before a fork, after which GNU OpenMP ends a process that runs more

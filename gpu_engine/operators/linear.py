@@ -1,4 +1,4 @@
-"""Operator: a matrix as an object that multiplies, by one kernel, vectors of any library in their own kind."""
+"""Operator: a matrix as an object that multiplies vectors of any library with one kernel."""
 
 import html
 import sys
@@ -20,17 +20,17 @@ from gpu_engine.text import units
 
 
 class Operator:
-    """A matrix A and the kernel that multiplies by it; `A.T` is the transpose, as an operator of its own.
+    """A matrix A and its SpMV kernel; `A.T` is the transpose, a separate operator.
 
-    It is a LinearOperator of SciPy, on a GPU of CuPy: their solvers take it, and `A + B`, `2 * A` and `A @ B` are
-    operators of theirs. Products of one operator are not to overlap on two streams of a GPU: kernels keep sums of cut
-    rows in room that belongs to the layout. A copy (copy.copy) has room of its own and shares the arrays of the matrix.
+    It is a LinearOperator of SciPy, or on a GPU of CuPy: their solvers accept it, and `A + B`, `2 * A`, and `A @ B` are
+    operators of theirs. SpMVs of one operator must not overlap on two streams of a GPU: kernels store sums of cut
+    rows in buffers of the layout. A copy (copy.copy) has its own buffers and shares the arrays of the matrix.
 
-    shape        (n_rows, n_cols); dtype  float64; nnz  stored entries
-    kernel       `format/variant`; reason  why this one
-    predicted_s  seconds of a product as the advisor predicts them; measured_s  as a trial or a job found
-    nbytes       bytes of the layout and of the room for α and β; copied  why the caller's arrays had to be copied
-    second       of a product across the stored order: what the layout that it wants costs; None where it wants none
+    shape        (n_rows, n_cols); dtype: float64; nnz: nonzeros
+    kernel       `format/variant`; reason: why it was chosen
+    predicted_s  predicted seconds per SpMV; measured_s: seconds from an auto-tuning run or a job
+    nbytes       bytes of the layout and of the buffer for α and β; copied: why the caller's arrays were copied
+    second       cost of the transposed copy for an SpMV across the storage order; None if there is no copy
     """
 
     # NumPy leaves `x @ A` to this class.
@@ -39,7 +39,7 @@ class Operator:
     ndim = 2
     args = ()
     linear: ClassVar[Any]
-    """The LinearOperator of the library whose solvers take it."""
+    """LinearOperator class of the library whose solvers accept this operator."""
 
     def __init__(
         self,
@@ -49,9 +49,9 @@ class Operator:
         other: "Operator | None" = None,
         choice: Choice | None = None,
     ) -> None:
-        rows, columns = source.adopted.shape
+        rows, columns = source.wrapped.shape
         self.shape = (columns, rows) if transposed else (rows, columns)
-        self.dtype, self.nnz = FP64, source.adopted.stored.nnz
+        self.dtype, self.nnz = FP64, source.wrapped.stored.nnz
         self.vectors = source.vectors
         self._source, self._transposed = source, transposed
         self._built = source.build(side, choice)
@@ -62,48 +62,48 @@ class Operator:
 
     @property
     def kernel(self) -> str:
-        """The kernel that multiplies, as `format/variant`."""
+        """Name of the kernel, `format/variant`."""
         return self._built.choice.kernel
 
     @property
     def reason(self) -> str:
-        """Why it is this kernel, in one sentence."""
+        """Reason for the choice of the kernel, in one sentence."""
         return self._built.choice.reason
 
     @property
     def predicted_s(self) -> float | None:
-        """Seconds of a product as the advisor predicts them, warm; None where it does not."""
+        """Predicted seconds per SpMV (warm); None without a prediction."""
         return self._built.choice.predicted_s
 
     @property
     def measured_s(self) -> float | None:
-        """Seconds of a product as a trial or a job measured them, warm; None where none did."""
+        """Seconds per SpMV (warm) from an auto-tuning run or a job; None if not measured."""
         return self._built.choice.measured_s
 
     @property
     def second(self) -> TransposedCopy | None:
-        """What the layout costs beside the arrays of the matrix; None where it is not a second one."""
+        """Cost of the transposed copy; None if the operator has none."""
         return self._built.second
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the layout, which may be the caller's arrays, and of the room for α and β."""
+        """Bytes of the layout, which may be the caller's arrays, and of the buffer for α and β."""
         return int(self._built.layout.stored_bytes + self._product.room.nbytes)
 
     @property
     def copied(self) -> str:
-        """Why arrays of the caller had to be copied; empty where none were."""
-        return self._source.adopted.copied
+        """Reason why arrays of the caller were copied; empty if none were."""
+        return self._source.wrapped.copied
 
     @property
     def device(self) -> str:
-        """Where the matrix lies and products run: `cpu`, or `cuda:0` by its number in this process."""
+        """Device of the matrix and its SpMVs: `cpu`, or `cuda:0` by its number in this process."""
         ordinal = self._source.ordinal
         return "cpu" if ordinal is None else f"cuda:{ordinal}"
 
     @property
     def T(self) -> Any:  # noqa: N802 (as every library calls it)
-        """The transpose; its kernel is chosen, and its layout made, when it is first asked for."""
+        """Transpose, as an operator; its kernel is chosen and its layout built at the first access."""
         if self._other is not None:
             return self._other
         if "torch" not in sys.modules:
@@ -114,7 +114,7 @@ class Operator:
 
     @property
     def H(self) -> Any:  # noqa: N802 (as every library calls it)
-        """The adjoint: the transpose, for the matrix is real."""
+        """Adjoint, which is the transpose, because the matrix is real."""
         return self.T
 
     def transpose(self) -> Any:
@@ -122,18 +122,18 @@ class Operator:
         return self.T
 
     def adjoint(self) -> Any:
-        """Return the adjoint: the transpose, for the matrix is real."""
+        """Return the adjoint, which is the transpose, because the matrix is real."""
         return self.T
 
     def matvec(self, x: Any, out: Any = None, alpha: complex = 1.0, beta: complex = 0.0) -> Any:
-        """y := α·A·x + β·y, where y is `out`, or a new vector of the kind of x; returned as it was given.
+        """Compute y := α·A·x + β·y and return y: `out`, or a new vector of the kind of x.
 
-        x    [n_cols] or [n_cols, 1], where the matrix lies; float64 and contiguous, or it is copied
-        out  float64, contiguous, of the shape of the product, there too, not in the memory of x
-        α    with 0 x is not read; β  with 0 what `out` held does not matter
+        x    [n_cols] or [n_cols, 1], on the device of the matrix; copied unless it is float64 and contiguous
+        out  float64, contiguous, of the shape of the result, on the same device; must not overlap x
+        α    0: x is not read; β: 0: the values in `out` are not read
 
-        The product is float64, or complex128 where x, α or β is complex, and `out` then too: two products of reals.
-        Launches on the caller's current stream and does not wait; on a GPU it allocates nothing where `out` is given
+        The result and `out` are float64, or complex128 if x, α, or β is complex, which takes two real SpMVs.
+        Launches on the caller's current stream and does not wait; on a GPU it allocates nothing if `out` is given
         and x is contiguous float64. Raises ParameterError for other vectors, and for β without `out`, before it writes.
         """
         if type(alpha) is float and type(beta) is float and (out is not None or beta == 0.0):
@@ -156,7 +156,7 @@ class Operator:
         return self.T.matmat(X)
 
     def dot(self, x: Any) -> Any:
-        """Return A·x of vectors and matrices; of operators and numbers an operator that multiplies when it is used."""
+        """Return A·x for vectors and matrices; for operators and numbers a lazy operator of the library."""
         if isinstance(x, self.linear) or np.isscalar(x):
             return self.linear.dot(self, x)
         return self._multiply(x, None, 1.0, 0.0, has_columns=True)
@@ -167,14 +167,14 @@ class Operator:
             self._product.run_plain(x, y, 1.0, 0.0)
             return y
         if np.isscalar(x):
-            raise ParameterError(f"A @ {quote(x)}: a number scales an operator by `*`.")
+            raise ParameterError(f"A @ {quote(x)} is not defined for a number; scale the operator with `*`.")
         if isinstance(x, self.linear):
             return self.linear.dot(self, x)
         return self._multiply(x, None, 1.0, 0.0, has_columns=True)
 
     def __rmatmul__(self, x: Any) -> Any:
         if np.isscalar(x):
-            raise ParameterError(f"{quote(x)} @ A: a number scales an operator by `*`.")
+            raise ParameterError(f"{quote(x)} @ A is not defined for a number; scale the operator with `*`.")
         if isinstance(x, self.linear):
             return x.dot(self)
         check_dense(x)
@@ -187,23 +187,25 @@ class Operator:
         return self.linear.__rmul__(self, x) if np.isscalar(x) else self.__rmatmul__(x)
 
     def aslinearoperator(self) -> Any:
-        """Return itself: it is a LinearOperator of scipy.sparse.linalg, on a GPU of cupyx.scipy.sparse.linalg."""
+        """Return this operator, a LinearOperator of scipy.sparse.linalg or, on a GPU, cupyx.scipy.sparse.linalg."""
         return self
 
     def run(self, x: Any, out: Any, alpha: complex, beta: complex, has_columns: bool) -> Any:
-        """y := α·A·x + β·y on the current device and stream; x and `out` are no tensors that have gradients."""
+        """Compute y := α·A·x + β·y on the current device and stream; x and `out` must not require gradients."""
         vectors, (n_rows, n_cols) = self.vectors, self.shape
         source = vectors.read(x, n_cols, has_columns)
         shape = source.shape if n_rows == n_cols else (n_rows, *source.shape[1:])
         is_complex = source.dtype.kind == "c" or isinstance(alpha, complex) or isinstance(beta, complex)
         if out is None:
             if beta:
-                raise ParameterError("beta adds to what `out` holds; give out=, or leave beta out.")
+                raise ParameterError("beta requires out=.")
             y = vectors.empty(shape, COMPLEX if is_complex else FP64)
         else:
             y = vectors.written(out, shape, is_complex)
             if vectors.overlap(source, y):
-                raise ParameterError("x and out share memory, and a product reads x while it writes; take another out.")
+                raise ParameterError(
+                    "x and out share memory, but the SpMV reads x while it writes out. Use another out."
+                )
         self._product.run(source, y, alpha, beta)
         return vectors.answer(y, x) if out is None else out
 
@@ -217,7 +219,7 @@ class Operator:
         with self.vectors.guard() or nullcontext():
             return self.run(x, out, alpha, beta, has_columns)
 
-    # What operators of SciPy and CuPy that are made of others ask those for.
+    # Methods that combined operators of SciPy and CuPy call.
     def _matvec(self, x: Any) -> Any:
         return self.matvec(x)
 
@@ -251,20 +253,20 @@ class Operator:
         return restored, (type(self), self._source.packed(), self._transposed, self._built.choice)
 
     def _with(self, source: Source) -> "Operator":
-        """An operator of the same kernel for another source."""
+        """Return an operator of the same kernel for another source."""
         return type(self)(source, source.side(self._transposed), self._transposed, choice=self._built.choice)
 
     def _rows(self) -> list[tuple[str, str]]:
-        """What there is to say, as (word, text)."""
+        """Return the description of the operator as (label, text)."""
         summary = find_kernel(self.kernel)[1].summary
         times = {"predicted": self.predicted_s, "measured": self.measured_s}
-        held = units.size(self.nbytes) + (f"; the arrays were copied: {self.copied}" if self.copied else "")
+        memory = units.size(self.nbytes) + (f"; the arrays were copied: {self.copied}" if self.copied else "")
         return [
             ("kernel", f"{self.kernel}: {summary}"),
             ("reason", self.reason),
-            *((word, f"{units.seconds(time_s)} a product") for word, time_s in times.items() if time_s is not None),
-            ("bytes", held),
-            *([("second layout", str(self.second))] if self.second else []),
+            *((word, f"{units.seconds(time_s)} per SpMV") for word, time_s in times.items() if time_s is not None),
+            ("bytes", memory),
+            *([("transposed copy", str(self.second))] if self.second else []),
         ]
 
     def _title(self) -> str:
@@ -272,7 +274,7 @@ class Operator:
         return f"{rows} × {columns}, {units.count(self.nnz)} nonzeros, {self.dtype}, on {self.device}"
 
     def __repr__(self) -> str:
-        lines = [f"  {word:13} {text}" for word, text in self._rows()]
+        lines = [f"  {word:15} {text}" for word, text in self._rows()]
         return "\n".join([f"Operator {self._title()}", *lines])
 
     def _repr_html_(self) -> str:
@@ -281,6 +283,6 @@ class Operator:
 
 
 def restored(kind: type[Operator], packed: tuple[Any, ...], transposed: bool, choice: Choice) -> Operator:
-    """Return an operator that was pickled, on the GPU of its number, or on the host; its kernel is not chosen again."""
+    """Return a pickled operator, on the GPU of its number or on the host; its kernel is not chosen again."""
     source = unpacked(packed)
     return kind(source, source.side(transposed), transposed, choice=choice)

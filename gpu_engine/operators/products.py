@@ -1,4 +1,4 @@
-"""Product: y := α·A·x + β·y by one kernel, for vectors of any stride, real or complex, and for their columns."""
+"""Product: y := α·A·x + β·y with one kernel, for real or complex vectors of any stride, and for several columns."""
 
 from threading import Lock
 from typing import Any
@@ -9,9 +9,9 @@ from gpu_engine.operators.vectors import FP64, Vectors
 
 
 class Product:
-    """A kernel bound to a layout of A, with room for what α, β, strides and imaginary parts need.
+    """A kernel bound to a layout of A, with a buffer for α, β, strides, and imaginary parts.
 
-    room  float64 [n_rows]; one thread multiplies at a time, for room and layout serve one product
+    room  float64 [n_rows]; only one thread multiplies at a time, because buffer and layout serve one SpMV
     """
 
     def __init__(self, vectors: Vectors, launch: Launch, n_rows: int) -> None:
@@ -21,7 +21,7 @@ class Product:
         self._lock = Lock()
 
     def run(self, x: Any, y: Any, alpha: complex, beta: complex) -> None:
-        """y := α·A·x + β·y, for arrays [n] or [n, k] of one device; y is complex where x, α or β is.
+        """Compute y := α·A·x + β·y for arrays [n] or [n, k] of one device; y is complex if x, α, or β is.
 
         Contiguous float64 vectors are read and written where they are; others by way of copies.
         """
@@ -32,7 +32,7 @@ class Product:
             self._vector(x[:, column], y[:, column], alpha, beta)
 
     def run_plain(self, x: Any, y: Any, alpha: float, beta: float) -> None:
-        """y := α·A·x + β·y for contiguous float64 vectors; with α = 0 x is not read, with β = 0 y is not."""
+        """Compute y := α·A·x + β·y for contiguous float64 vectors; α = 0 does not read x, β = 0 does not read y."""
         with self._lock:
             if alpha == 0.0:
                 if beta == 0.0:
@@ -61,7 +61,7 @@ class Product:
         y[...] = target
 
     def _complex(self, x: Any, y: Any, alpha: Any, beta: Any) -> None:
-        """Two real products; a complex α or β combines their sum with y."""
+        """Compute two real SpMVs; a complex α or β combines their sum with y."""
         if isinstance(alpha, complex) or isinstance(beta, complex):
             product = self._xp.zeros(y.shape, y.dtype)
             if alpha:

@@ -1,4 +1,4 @@
-"""y := α·s + β·y: what follows a product where α or β asks for it."""
+"""Computes y := α·s + β·y after an SpMV with α ≠ 1 or β ≠ 0."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,11 +11,11 @@ SOURCE = CudaSource(__package__, "scaling.cu", ("scaled_sum",))
 BLOCK = 256
 
 Scale = Callable[[float, Any, float, Any], None]
-"""`(alpha, s, beta, y)`: y := α·s + β·y of float64 vectors; s is lost. With β = 0 s is y, and only scaled."""
+"""Function `(alpha, s, beta, y)`: y := α·s + β·y of float64 vectors; overwrites s. With β = 0, s is y itself."""
 
 
 def bound(backend: str, size: int) -> Scale:
-    """The sum of vectors of so many elements, which launches on the current stream and allocates nothing."""
+    """Return the scaled sum of vectors of `size` elements; it launches on the current stream and allocates nothing."""
     return _on_cpu if backend == "cpu" else _on_gpu(size)
 
 

@@ -1,4 +1,4 @@
-"""Tensors of PyTorch: products on its current stream, in its memory, with gradients. Imported with the first tensor."""
+"""SpMV of PyTorch tensors on its current stream, in its memory, with gradients. Imported with the first tensor."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -17,10 +17,10 @@ def _multiply(operator: Any, x: Any, out: Any, alpha: complex, beta: complex, ha
     Raises ParameterError as `Operator.matvec` does.
     """
     if x.layout is not torch.strided:
-        raise ParameterError("x is a sparse tensor, and an operator multiplies dense ones: give x.to_dense().")
+        raise ParameterError("x is a sparse tensor, but operators multiply only dense tensors. Pass x.to_dense().")
     if out is None:
         if beta:
-            raise ParameterError("beta adds to what `out` holds; give out=, or leave beta out.")
+            raise ParameterError("beta requires out=.")
         # The dtype changes before the product, so that the gradient has the dtype of x.
         if x.dtype is not torch.float64:
             x = x.to(_dtype(x))
@@ -28,15 +28,15 @@ def _multiply(operator: Any, x: Any, out: Any, alpha: complex, beta: complex, ha
         return make(x, operator, alpha, has_columns)
     tensors = [tensor for tensor in (x, out) if isinstance(tensor, torch.Tensor)]
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
-        raise ParameterError("A product with out= has no gradient. Leave out= out, or call it under torch.no_grad().")
+        raise ParameterError("An SpMV with out= has no gradient. Omit out=, or call it under torch.no_grad().")
     if any(tensor.is_conj() or tensor.is_neg() for tensor in tensors[1:]):
-        raise ParameterError("out is a conjugate or negative view. Give the tensor behind it, or no out.")
+        raise ParameterError("out is a conjugate or negative view. Pass the tensor behind it, or omit out=.")
     _run(operator, x, out, alpha, beta, has_columns)
     return out
 
 
 class _Product(torch.autograd.Function):  # type: ignore[misc]
-    """α·A·x, whose gradient is conj(α)·Aᵀ·g, for A is real."""
+    """Autograd function of α·A·x; its gradient is conj(α)·Aᵀ·g, because A is real."""
 
     @staticmethod
     def forward(x: Any, operator: Any, alpha: complex, has_columns: bool) -> Any:
@@ -58,14 +58,14 @@ class _Product(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def vmap(_info: Any, in_dims: tuple[Any, ...], x: Any, operator: Any, alpha: complex, _has_columns: bool) -> Any:
-        """All vectors of the batch as the columns of one matrix."""
+        """Multiply all vectors of the batch as the columns of one matrix."""
         batch = x.movedim(in_dims[0], 1)
         product = _Product.apply(batch.reshape(batch.shape[0], -1), operator, alpha, True)
         return product.reshape(product.shape[0], *batch.shape[1:]), 1
 
 
 def _is_plain(x: Any) -> bool:
-    """Whether nothing of PyTorch watches the product: no gradient, no tangent and no transform of torch.func."""
+    """Return whether PyTorch does not track x: no gradient, no tangent, and no transform of torch.func."""
     if type(x) is not torch.Tensor or (x.requires_grad and torch.is_grad_enabled()):
         return False
     try:
@@ -77,14 +77,14 @@ def _is_plain(x: Any) -> bool:
 
 
 def _dtype(x: Any) -> Any:
-    """The dtype of its product; 64-bit integers stay, for the check whether fp64 holds them."""
+    """Return the dtype for the SpMV; 64-bit integers stay, so that their values can be checked."""
     if x.dtype in (torch.int64, torch.uint64):
         return x.dtype
     return torch.complex128 if x.is_complex() else torch.float64
 
 
 def _new(x: Any, operator: Any, alpha: complex, has_columns: bool) -> Any:
-    """The product in memory of PyTorch, which its streams and graphs know."""
+    """Return the result in memory of PyTorch, which its streams and graphs track."""
     is_complex = x.is_complex() or isinstance(alpha, complex)
     dtype = torch.complex128 if is_complex else torch.float64
     y = torch.empty((operator.shape[0], *x.shape[1:]), dtype=dtype, device=x.device)
@@ -93,7 +93,7 @@ def _new(x: Any, operator: Any, alpha: complex, has_columns: bool) -> Any:
 
 
 def _run(operator: Any, x: Any, y: Any, alpha: complex, beta: complex, has_columns: bool) -> None:
-    """y := α·A·x + β·y on the current stream of PyTorch."""
+    """Compute y := α·A·x + β·y on the current stream of PyTorch."""
     vectors, stream = operator.vectors, None
     with vectors.guard() or nullcontext():
         if isinstance(vectors, DeviceVectors):
@@ -104,7 +104,7 @@ def _run(operator: Any, x: Any, y: Any, alpha: complex, beta: complex, has_colum
 
 
 def _array(x: Any) -> Any:
-    """What NumPy and CuPy read of a tensor: no gradient, and signs and conjugates that have been applied."""
+    """Return a tensor for NumPy and CuPy: without gradient, with negations and conjugates applied."""
     if x.is_conj() or x.is_neg():
         x = x.resolve_conj().resolve_neg()
     if x.requires_grad:
@@ -113,7 +113,7 @@ def _array(x: Any) -> Any:
 
 
 def _memory(tensor: Any) -> Any:
-    """A tensor as an array of CuPy, where that is the plainest one; made in a fraction of the time of its protocol."""
+    """Return a plain tensor as a CuPy array, in a fraction of the time of DLPack; other tensors as they are."""
     if not (tensor.is_cuda and tensor.dtype is torch.float64 and tensor.is_contiguous() and tensor.numel()):
         return tensor
     import cupy
@@ -123,7 +123,7 @@ def _memory(tensor: Any) -> Any:
 
 
 multiply = torch.compiler.disable(_multiply)
-"""The product, into which torch.compile does not look: it ends a graph before it, and begins another one behind."""
+"""SpMV of tensors, which torch.compile does not trace: it splits the graph there."""
 
 untraced: Callable[[Callable[[], Any]], Any] = torch.compiler.disable(lambda work: work())
-"""What the work returns; torch.compile does not look into it."""
+"""Function that calls its argument without tracing by torch.compile."""

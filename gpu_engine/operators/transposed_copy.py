@@ -1,4 +1,4 @@
-"""What a product across the order in which a matrix is stored costs: with a layout of its own, and without."""
+"""TransposedCopy: cost and benefit of a second layout for SpMVs across the storage order of a matrix."""
 
 import math
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from gpu_engine.text import units
 
 @dataclass(frozen=True, slots=True)
 class TransposedCopy:
-    """A layout beside the arrays of the matrix.
+    """A second layout in addition to the arrays of the matrix.
 
-    stored_bytes  of it
-    seconds       that transposing the matrix and converting it took, once
-    product_s     of a product with it; shared_s  without, by additions to y from the arrays as they are; None: unknown
+    stored_bytes  bytes of the layout
+    seconds       seconds of transposition and conversion, once
+    product_s     seconds per SpMV with the copy; shared_s: without it, by atomic additions to y; None: unknown
     """
 
     stored_bytes: int
@@ -22,16 +22,16 @@ class TransposedCopy:
 
     @property
     def pays_from(self) -> int | None:
-        """Products from which making it costs less time than it saves; None where unknown, or where it never does."""
+        """Break-even in SpMVs: from this number the copy saves time; None if unknown or never."""
         if self.product_s is None or self.shared_s is None or self.shared_s <= self.product_s:
             return None
         return math.ceil(self.seconds / (self.shared_s - self.product_s))
 
     def __str__(self) -> str:
-        cost = f"{units.size(self.stored_bytes)} more, made in {units.seconds(self.seconds)}"
+        cost = f"{units.size(self.stored_bytes)} more, built in {units.seconds(self.seconds)}"
         if self.product_s is None or self.shared_s is None:
-            return f"{cost}; how much faster its products are is not known: choose='measure' says"
+            return f"{cost}; speedup unknown (use choose='measure' to measure it)"
         if self.pays_from is None:
-            return f"{cost}; it does not pay: products without it are as fast"
-        longer = units.times(self.shared_s / self.product_s)
-        return f"{cost}; pays from {units.count(self.pays_from)} products on, which without it take {longer} the time"
+            return f"{cost}; no break-even, because SpMVs without the copy are as fast"
+        speedup = units.times(self.shared_s / self.product_s)
+        return f"{cost}; break-even after {units.count(self.pays_from)} SpMVs, speedup {speedup}"

@@ -1,4 +1,4 @@
-"""The bytes that an iteration of PageRank must move, whatever the kernel: what its bound is made of."""
+"""Compulsory bytes of an iteration of PageRank, from which its roofline time follows."""
 
 from gpu_engine.pagerank.graph import TransitionMatrix
 from gpu_engine.pagerank.kernels import RankKernel
@@ -7,15 +7,15 @@ WORD = 8
 
 
 def iteration_bytes(graph: TransitionMatrix, kernel: RankKernel, read: int, write: int) -> float:
-    """Links and pointers of CSR, values and ranks as they are stored, each once; padding does not count.
+    """Return the bytes of links and pointers in CSR, and of values and ranks as stored, each once, without padding.
 
-    read, write  segments, of those that the kernel splits a value into; without segments they say nothing. Of a
-                 refinement `read` is that of its passes
+    read, write  segments that the iteration reads and writes; ignored without segments. For iterative refinement `read`
+                 is that of its passes
     """
     n, nnz = graph.n, graph.pull.nnz
     pattern = 4.0 * nnz + float(graph.pull.indptr.dtype.itemsize * (n + 1))
     if kernel.refined:
-        # Of a page its out-degree, what is gathered, what is written and the residual; Chebyshev's also the one before.
+        # Per page the out-degree, the gathered and written values and the residual; Chebyshev's also the previous one.
         correction = kernel.refined / 8
         return pattern + n * (4.0 + (WORD + 2 * correction if read == 2 else (3 + graph.undirected) * correction))
     number = WORD / 2 if kernel.single else WORD

@@ -1,8 +1,8 @@
-"""A run on a GPU that ends by itself: the test of convergence is a condition of the CUDA graph that the run is.
+"""Runs on a GPU that end on the device: the test of convergence is a condition of their CUDA graph.
 
-A condition that the graph looks at costs as long as a small iteration. γ falls by about the same factor in every
-iteration, so most of them are made in chunks of which γ says that they are all needed, and only the last ones in pairs
-with a look after each.
+Evaluating a condition takes as long as a small iteration. γ falls by about the same factor in every iteration, so most
+iterations run in chunks whose iterations are all needed according to γ, and only the last ones in pairs with a test
+after each.
 """
 
 from typing import Any, Protocol
@@ -10,47 +10,45 @@ from typing import Any, Protocol
 import numpy as np
 
 from gpu_engine.cuda.conditional import if_true, new_handle, supported, while_true
-from gpu_engine.pagerank.between import CHUNKS, CONVERGE, RAISE, SHORTER_CHUNKS
+from gpu_engine.pagerank.convergence_kernel import CHUNKS, CONVERGE, RAISE, SHORTER_CHUNKS
 from gpu_engine.pagerank.cuda_ranks import CudaRanks
 from gpu_engine.pagerank.graph import PageRankParams
 from gpu_engine.pagerank.run import PLAIN, Run
 from gpu_engine.pagerank.schedule import Schedule
 
 FIRST = 4
-"""Iterations without a look: of two γ the factor is not known well."""
+"""Iterations before the first test, because two values of γ do not give the factor accurately."""
 
 FULL = PLAIN.segments
 
 ABOVE = 16.0
-"""How far γ has to be above what a precision resolves for a chunk: nearer to it, it may stand still at any time."""
+"""Factor between γ and the resolution of a precision above which chunks are allowed; closer to it γ may stall."""
 
 COURSE = 7
-"""Words of a Course of course.cuh: iterations, those too late, those that wrote 1 to 4 segments, a γ."""
+"""Words of `Course` in course.cuh: iterations, late iterations, iterations that wrote 1 to 4 segments, and a γ."""
 
 
 class Converging(Protocol):
-    """A run of ranks, from where they are, that needs no host."""
+    """A run from the current ranks that needs no host."""
 
     def launch(self) -> None:
-        """Launches the run on the current stream, which must be captured: the graph is the run."""
+        """Launch the run on the current stream, which must be in capture: the CUDA graph is the run."""
         ...
 
     def ended(self) -> tuple[int, ...]:
-        """How many iterations of the last run wrote 1, 2 … segments, one number for ranks in numbers; waits for it.
+        """Wait for the last run; return how many iterations wrote 1, 2 … segments, one number without segments.
 
-        From then on the ranks are those that it left.
+        Afterwards the ranks are those of that run.
         """
         ...
 
     def look_always(self) -> bool:
-        """Has the next launches look after each iteration, if the last run was late to see that it had to go on
-        otherwise; whether it was.
-        """
+        """Return whether the last run raised its precision too late; if so, the next runs test after each iteration."""
         ...
 
 
 def converging(ranks: CudaRanks, run: Run, params: PageRankParams, xp: Any) -> Converging | None:
-    """A run that ends by itself where the driver has conditional nodes and it takes more than FIRST iterations."""
+    """Return a run that ends on the device, or None if the driver lacks conditional nodes or it is too short."""
     if len(run.gammas) <= FIRST or not supported():
         return None
     if run.schedule is PLAIN:
@@ -59,23 +57,23 @@ def converging(ranks: CudaRanks, run: Run, params: PageRankParams, xp: Any) -> C
 
 
 class ConvergingInNumbers:
-    """Until γ < ε or iterations_max; at least FIRST iterations, and a few too many where γ falls faster and faster."""
+    """Run in fp64 or fp32 until γ < ε or iterations_max; it can make a few extra iterations if γ falls ever faster."""
 
     def __init__(self, ranks: CudaRanks, params: PageRankParams, xp: Any) -> None:
         self._ranks, self._params, self._iterations = ranks, params, xp.zeros(1, np.int32)
 
     def ended(self) -> tuple[int, ...]:
-        """As Converging."""
+        """Implement `Converging`."""
         iterations = int(self._iterations[0])
         self._ranks.left(iterations, FULL)
         return (iterations,)
 
     def look_always(self) -> bool:
-        """A few more iterations in numbers do no harm."""
+        """Return False, because a few more iterations in fp64 or fp32 do no harm."""
         return False
 
     def launch(self) -> None:
-        """As Converging."""
+        """Implement `Converging`."""
         self._iterations.data.memset_async(0, self._iterations.nbytes)
         many, some, pair = (new_handle(0) for _ in range(3))
         self._chunk(FIRST, many, some, pair)
@@ -95,15 +93,15 @@ class ConvergingInNumbers:
         self._ranks.pull(FULL, FULL)
         rule = np.float64(self._params.epsilon), np.int32(self._params.iterations_max), np.int32(length)
         handles = (np.uint64(handle) for handle in (*conditions, 0)[:4])
-        self._ranks.settle_or_end(CONVERGE.function(CONVERGE.instantiations[0]), (*rule, self._iterations, *handles))
+        self._ranks.norm_or_end(CONVERGE.function(CONVERGE.instantiations[0]), (*rule, self._iterations, *handles))
 
 
 class ConvergingInSegments:
-    """The steps of a schedule until it ends: one precision after the other, each a part of the graph.
+    """Run of a schedule until it ends: one precision after the other, each a part of the CUDA graph.
 
-    An iteration writes its ranks where those of the one before it lay, so of each precision but the first there is a
-    part that begins after an even number of iterations, and one after an odd one; γ says which is done. What is in a
-    loop are even numbers of iterations.
+    An iteration overwrites the ranks of the previous one. Each precision except the first therefore has two parts, one
+    for an even and one for an odd number of preceding iterations; γ selects one. Loops contain an even number of
+    iterations.
     """
 
     def __init__(self, ranks: CudaRanks, schedule: Schedule, params: PageRankParams, xp: Any) -> None:
@@ -114,20 +112,20 @@ class ConvergingInSegments:
         self._odd = 0
 
     def ended(self) -> tuple[int, ...]:
-        """As Converging."""
+        """Implement `Converging`."""
         iterations, _, *written = (int(count) for count in self._course[:-1].tolist())
         self._ranks.left(iterations, max(k for k, count in enumerate(written, 1) if count))
         return tuple(written[: self._schedule.segments])
 
     def look_always(self) -> bool:
-        """As Converging."""
+        """Implement `Converging`."""
         late = bool(int(self._course[1]))
         if late:
             self._chunks = ()
         return late
 
     def launch(self) -> None:
-        """As Converging."""
+        """Implement `Converging`."""
         self._course.data.memset_async(0, self._course.nbytes)
         first, last = self._schedule.start_segments, self._schedule.segments
         self._raises = {k: (new_handle(0), new_handle(0)) for k in range(first + 1, last + 1)}
@@ -138,7 +136,7 @@ class ConvergingInSegments:
                     self._precision(k - 1, k, odd)
 
     def _precision(self, read: int, write: int, odd: int) -> None:
-        """All iterations that write so many segments, the first of which reads `read`."""
+        """Add all iterations that write `write` segments; the first of them reads `read`."""
         self._ranks.left(odd, read)
         self._odd = odd
         more = new_handle(0)
@@ -149,7 +147,7 @@ class ConvergingInSegments:
             self._stay(write)
 
     def _stay(self, k: int) -> None:
-        """One iteration and those after it that read and write k segments."""
+        """Add one iteration and the following ones, which read and write k segments."""
         loops = [(new_handle(0), length) for length in self._chunks]
         pair = new_handle(0)
         conditions = (*([handle for handle, _ in loops] or (0, 0)), pair)
@@ -166,27 +164,27 @@ class ConvergingInSegments:
                 self._iterate(k, k, 0, 0, pair)
 
     def _iterate(self, read: int, write: int, *conditions: int) -> None:
-        """An iteration, after which the graph looks at γ where there are conditions: many, some, stay and second."""
+        """Add an iteration; with conditions (many, some, stay, second) the graph tests γ after it."""
         self._ranks.pull(read, write)
         self._odd ^= 1
         looks = bool(conditions)
         raises = self._raises[write + 1][self._odd] if looks and write < self._schedule.segments else 0
         handles = (*(*conditions, 0, 0, 0, 0)[:4], raises)
-        # Scaling to ‖p‖₁ = 1 moves ranks whose sum is another one, and γ has not seen it.
+        # Scaling to ‖p‖₁ = 1 changes the ranks after γ was computed.
         moved = write > read and self._params.dangling != "teleport"
         rule = np.int32(write > read), np.int32(write), *self._rule(write), np.int32(moved), self._until(write)
         course = self._course, np.int32(looks), *map(np.uint64, handles)
-        self._ranks.settle_or_end(RAISE.function(RAISE.instantiations[0]), (*rule, *course))
+        self._ranks.norm_or_end(RAISE.function(RAISE.instantiations[0]), (*rule, *course))
 
     def _rule(self, k: int) -> tuple[Any, ...]:
-        """ε, γ and its growth from which on k segments are too few, and the most iterations."""
+        """Return ε, the γ and the growth of γ from which on k segments are too few, and the most iterations."""
         near, stall = self._schedule.raise_at * 2.0 ** -self._schedule.mantissa_bits(k), self._schedule.stall_ratio
         if k == self._schedule.segments:
             near, stall = -1.0, np.inf
         return *map(np.float64, (self._params.epsilon, near, stall)), np.int32(self._params.iterations_max)
 
     def _until(self, k: int) -> Any:
-        """The γ down to which iterations on k segments may be made in chunks."""
+        """Return the γ down to which iterations on k segments may run in chunks."""
         if k == self._schedule.segments:
             return np.float64(self._params.epsilon)
         bound = max(self._schedule.raise_at, ABOVE) * 2.0 ** -self._schedule.mantissa_bits(k)

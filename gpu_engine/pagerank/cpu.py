@@ -1,11 +1,11 @@
 """One iteration of Algorithm 1 on a CPU, for ranks and matrix values in fp64, fp32 or segments, in CSR and ELL.
 
-Arithmetic is fp64. γ and the rank of dangling pages are added up from the values as they were stored, part by part of
-the rows, so that the sums do not depend on which thread was first. Numba's cache sees only a function's own file: all
-that is compiled together stands here.
+Arithmetic is fp64. γ and the rank of dangling pages are sums of the values as stored, per part of the rows, so that
+they do not depend on the order of the threads. All functions that Numba compiles together are in this file, because its
+cache checks only the file of a function.
 
-Arguments that all share: `borders` int64 [parts + 1], rows; `sums` float64 [2, parts], written: γ (squared in L2) and
-the rank of dangling pages.
+Common arguments: `borders` int64 [parts + 1], rows; `sums` float64 [2, parts], output: γ (squared in L2) and the rank
+of dangling pages.
 """
 
 from typing import Any, NamedTuple
@@ -15,16 +15,16 @@ import numpy as np
 from gpu_engine.host.jit import numba
 
 STRIP = 1024
-"""Rows whose sums wait in the first-level cache."""
+"""Rows whose sums fit into the L1 cache."""
 
 PARTS_A_THREAD = 8
-"""Parts of the rows for each thread: enough that a part of long rows is not waited for."""
+"""Parts of the rows per thread, so that no thread waits long for a part with long rows."""
 
 L1, L2, LINF = 0, 1, 2
 
 
 class Rule(NamedTuple):
-    """new := damping · Aᵀ·p + base, with γ in `norm`; dangling  bool [n]."""
+    """Rule new := damping · Aᵀ·p + base, with γ in `norm`; dangling  bool [n]."""
 
     dangling: Any
     damping: float
@@ -33,7 +33,7 @@ class Rule(NamedTuple):
 
 
 class Precision(NamedTuple):
-    """Segments read of values and p, and written of new; what they hold is a code of gpu_engine/cpms/codes.py.
+    """Segments that are read of values and p, and written of new, in a code of gpu_engine/cpms/codes.py.
 
     shift  log₂ of a group: 5 for two segments, 6 for four
     """
@@ -54,7 +54,7 @@ def _real(bits: Any) -> Any:
 
 @numba.njit(cache=True)
 def _decoded(bits: Any, k: Any, precision: Any) -> Any:
-    """The value of a code that is cut to its first k segments."""
+    """Return the value of a code truncated to its first k segments."""
     dropped = np.uint64(64 - k * (64 >> precision.shift - 4))
     half = precision.half >> dropped << dropped
     return _real((np.uint64(bits) - half >> precision.up) + precision.base)
@@ -62,7 +62,7 @@ def _decoded(bits: Any, k: Any, precision: Any) -> Any:
 
 @numba.njit(cache=True)
 def _load(units: Any, i: Any, precision: Any, k: Any) -> Any:
-    """Value i with its first k segments, the others zero."""
+    """Return value i from its first k segments, with the others zero."""
     shift = precision.shift
     doublings = shift - 4
     width, group = 64 >> doublings, 1 << shift
@@ -81,7 +81,7 @@ def _load(units: Any, i: Any, precision: Any, k: Any) -> Any:
 
 @numba.njit(cache=True)
 def _store(units: Any, i: Any, value: Any, precision: Any, k: Any) -> Any:
-    """Writes the first k segments of value i and returns what was kept of it."""
+    """Write the first k segments of value i and return the stored value."""
     shift = precision.shift
     doublings = shift - 4
     width, group = 64 >> doublings, 1 << shift
@@ -96,21 +96,21 @@ def _store(units: Any, i: Any, value: Any, precision: Any, k: Any) -> Any:
 
 @numba.njit(cache=True)
 def _widened(gamma: Any, change: Any, norm: Any) -> Any:
-    """γ so far and one more change."""
+    """Return γ so far, extended by one change."""
     if norm == L1:
         return gamma + abs(change)
     return gamma + change * change if norm == L2 else max(gamma, abs(change))
 
 
 @numba.njit(cache=True)
-def _joined(found: Any, more: Any, norm: Any) -> Any:
-    """(γ, rank of dangling pages) of two sets of rows together."""
-    return (max(found[0], more[0]) if norm == LINF else found[0] + more[0]), found[1] + more[1]
+def _joined(one: Any, other: Any, norm: Any) -> Any:
+    """Return (γ, rank of dangling pages) of two sets of rows together."""
+    return (max(one[0], other[0]) if norm == LINF else one[0] + other[0]), one[1] + other[1]
 
 
 @numba.njit(cache=True)
 def _finish(totals: Any, begin: Any, end: Any, p: Any, new: Any, rule: Any) -> Any:
-    """Ranks of fp64 or fp32 from the sums of rows begin to end; (γ, rank of dangling pages) of these rows."""
+    """Write fp64 or fp32 ranks from the sums of rows begin to end; return their (γ, rank of dangling pages)."""
     gamma, lost = 0.0, 0.0
     for row in range(begin, end):
         new[row] = rule.damping * totals[row - begin] + rule.base
@@ -123,7 +123,7 @@ def _finish(totals: Any, begin: Any, end: Any, p: Any, new: Any, rule: Any) -> A
 
 @numba.njit(cache=True)
 def _finish_segments(totals: Any, begin: Any, end: Any, p: Any, new: Any, rule: Any, precision: Any) -> Any:
-    """The same for segments."""
+    """Write ranks in segments from the sums of rows begin to end; return their (γ, rank of dangling pages)."""
     gamma, lost = 0.0, 0.0
     for row in range(begin, end):
         value = rule.damping * totals[row - begin] + rule.base
@@ -136,9 +136,9 @@ def _finish_segments(totals: Any, begin: Any, end: Any, p: Any, new: Any, rule: 
 
 @numba.njit(parallel=True, cache=True)
 def csr_step(borders: Any, indptr: Any, indices: Any, values: Any, p: Any, new: Any, rule: Any, sums: Any) -> None:
-    """Ranks and values in fp64, or both in fp32."""
+    """Make an iteration with ranks and values in fp64, or both in fp32."""
     for part in numba.prange(borders.size - 1):
-        totals, found = np.empty(STRIP), (0.0, 0.0)
+        totals, norms = np.empty(STRIP), (0.0, 0.0)
         for begin in range(borders[part], borders[part + 1], STRIP):
             end = min(begin + STRIP, borders[part + 1])
             for row in range(begin, end):
@@ -146,18 +146,18 @@ def csr_step(borders: Any, indptr: Any, indices: Any, values: Any, p: Any, new: 
                 for entry in range(indptr[row], indptr[row + 1]):
                     total += np.float64(values[entry]) * np.float64(p[indices[entry]])
                 totals[row - begin] = total
-            found = _joined(found, _finish(totals, begin, end, p, new, rule), rule.norm)
-        sums[0, part], sums[1, part] = found
+            norms = _joined(norms, _finish(totals, begin, end, p, new, rule), rule.norm)
+        sums[0, part], sums[1, part] = norms
 
 
 @numba.njit(parallel=True, cache=True)
 def csr_step_free(
     borders: Any, indptr: Any, indices: Any, shares: Any, p: Any, new: Any, scaled: Any, rule: Any, sums: Any
 ) -> None:
-    """Ranks in fp64, no values: scaled is (p, new) times shares, 1/out-degree; the second is written."""
+    """Make an iteration with fp64 ranks and no values; scaled is (p, new) · shares, 1/out-degree; writes the second."""
     old, following = scaled
     for part in numba.prange(borders.size - 1):
-        totals, found = np.empty(STRIP), (0.0, 0.0)
+        totals, norms = np.empty(STRIP), (0.0, 0.0)
         for begin in range(borders[part], borders[part + 1], STRIP):
             end = min(begin + STRIP, borders[part + 1])
             for row in range(begin, end):
@@ -165,19 +165,19 @@ def csr_step_free(
                 for entry in range(indptr[row], indptr[row + 1]):
                     total += old[indices[entry]]
                 totals[row - begin] = total
-            found = _joined(found, _finish(totals, begin, end, p, new, rule), rule.norm)
+            norms = _joined(norms, _finish(totals, begin, end, p, new, rule), rule.norm)
             for row in range(begin, end):
                 following[row] = new[row] * shares[row]
-        sums[0, part], sums[1, part] = found
+        sums[0, part], sums[1, part] = norms
 
 
 @numba.njit(parallel=True, cache=True)
 def csr_step_segments(
     borders: Any, indptr: Any, indices: Any, values: Any, p: Any, new: Any, precision: Any, rule: Any, sums: Any
 ) -> None:
-    """Values, p and new as units of segments."""
+    """Make an iteration with values, p and new as units of segments."""
     for part in numba.prange(borders.size - 1):
-        totals, found = np.empty(STRIP), (0.0, 0.0)
+        totals, norms = np.empty(STRIP), (0.0, 0.0)
         for begin in range(borders[part], borders[part + 1], STRIP):
             end = min(begin + STRIP, borders[part + 1])
             for row in range(begin, end):
@@ -186,34 +186,34 @@ def csr_step_segments(
                     rank = _load(p, np.int64(indices[entry]), precision, precision.read)
                     total += _load(values, np.int64(entry), precision, precision.read) * rank
                 totals[row - begin] = total
-            found = _joined(found, _finish_segments(totals, begin, end, p, new, rule, precision), rule.norm)
-        sums[0, part], sums[1, part] = found
+            norms = _joined(norms, _finish_segments(totals, begin, end, p, new, rule, precision), rule.norm)
+        sums[0, part], sums[1, part] = norms
 
 
 @numba.njit(parallel=True, cache=True)
 def ell_step(borders: Any, columns: Any, values: Any, p: Any, new: Any, rule: Any, sums: Any) -> None:
-    """As csr_step, for columns and values [width · n] slot by slot; padding has column 0 and value 0."""
+    """Do `csr_step` in ELL: columns and values [width · n], slot by slot; padding has column 0 and value 0."""
     n = rule.dangling.size
     for part in numba.prange(borders.size - 1):
-        totals, found = np.empty(STRIP), (0.0, 0.0)
+        totals, norms = np.empty(STRIP), (0.0, 0.0)
         for begin in range(borders[part], borders[part + 1], STRIP):
             end = min(begin + STRIP, borders[part + 1])
             totals[: end - begin] = 0.0
             for slot in range(begin, columns.size, n):
                 for row in range(end - begin):
                     totals[row] += np.float64(values[slot + row]) * np.float64(p[columns[slot + row]])
-            found = _joined(found, _finish(totals, begin, end, p, new, rule), rule.norm)
-        sums[0, part], sums[1, part] = found
+            norms = _joined(norms, _finish(totals, begin, end, p, new, rule), rule.norm)
+        sums[0, part], sums[1, part] = norms
 
 
 @numba.njit(parallel=True, cache=True)
 def ell_step_segments(
     borders: Any, columns: Any, values: Any, p: Any, new: Any, precision: Any, rule: Any, sums: Any
 ) -> None:
-    """As csr_step_segments, for columns and values [width · n] slot by slot."""
+    """Do `csr_step_segments` in ELL: columns and values [width · n], slot by slot."""
     n = rule.dangling.size
     for part in numba.prange(borders.size - 1):
-        totals, found = np.empty(STRIP), (0.0, 0.0)
+        totals, norms = np.empty(STRIP), (0.0, 0.0)
         for begin in range(borders[part], borders[part + 1], STRIP):
             end = min(begin + STRIP, borders[part + 1])
             totals[: end - begin] = 0.0
@@ -221,13 +221,13 @@ def ell_step_segments(
                 for row in range(end - begin):
                     rank = _load(p, np.int64(columns[slot + row]), precision, precision.read)
                     totals[row] += _load(values, np.int64(slot + row), precision, precision.read) * rank
-            found = _joined(found, _finish_segments(totals, begin, end, p, new, rule, precision), rule.norm)
-        sums[0, part], sums[1, part] = found
+            norms = _joined(norms, _finish_segments(totals, begin, end, p, new, rule, precision), rule.norm)
+        sums[0, part], sums[1, part] = norms
 
 
 @numba.njit(parallel=True, cache=True)
 def mass_of_segments(borders: Any, p: Any, precision: Any, mass: Any) -> None:
-    """mass [parts]: Σ|p| of the ranks as the segments have them that are read."""
+    """Write mass [parts]: Σ|p| of the ranks in the segments that are read."""
     for part in numba.prange(borders.size - 1):
         total = 0.0
         for row in range(borders[part], borders[part + 1]):
@@ -237,7 +237,7 @@ def mass_of_segments(borders: Any, p: Any, precision: Any, mass: Any) -> None:
 
 @numba.njit(parallel=True, cache=True)
 def scale_segments(borders: Any, dangling: Any, p: Any, factor: float, precision: Any, lost: Any) -> None:
-    """p := factor · p, in the segments that are read; lost [parts]: the rank of dangling pages afterwards."""
+    """Scale p by a factor in the segments that are read; write lost [parts], the rank of dangling pages afterwards."""
     for part in numba.prange(borders.size - 1):
         total = 0.0
         for row in range(borders[part], borders[part + 1]):
@@ -248,7 +248,7 @@ def scale_segments(borders: Any, dangling: Any, p: Any, factor: float, precision
 
 
 def parts(indptr: Any) -> Any:
-    """Borders of rows for the threads, int64 [parts + 1]: nearly equal entries and rows together."""
+    """Return row borders of the parts, int64 [parts + 1], with nearly equal numbers of links plus rows."""
     n = indptr.size - 1
     count = max(1, min(n, numba.get_num_threads() * PARTS_A_THREAD))
     work = indptr.astype(np.int64) + np.arange(n + 1)

@@ -1,7 +1,7 @@
-"""Ranks on a CPU: the state of a run, one class for each way to store ranks and matrix values.
+"""Ranks on a CPU: the state of a run, one class per storage of ranks and matrix values.
 
-All are used alike: `reset`, then `pull` and `norm` again and again, with `scale` and `convert` where a step of the
-schedule asks for them.
+Usage: `reset`, then `pull` and `norm` in each iteration, with `scale` and `convert` if a step of the schedule requires
+them.
 """
 
 import math
@@ -19,13 +19,13 @@ from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 
 NORMS = {"L1": cpu.L1, "L2": cpu.L2, "Linf": cpu.LINF}
 SHIFTS = {2: 5, 4: 6}
-"""log₂ of the values of a group, by segments of a value."""
+"""log₂ of the number of values of a group, by segments per value."""
 
 
 class CpuRanks(ABC):
-    """What every run has: who dangles, how the rows are parted, the sums of the parts.
+    """Common state of all runs: dangling pages, row borders of the parts, and sums of the parts.
 
-    The new ranks are written beside the old ones, then the two change places.
+    New ranks are written to a second array, then the two arrays are swapped.
     """
 
     scales = False
@@ -40,22 +40,22 @@ class CpuRanks(ABC):
         self._lost = self._gamma = 0.0
 
     def reset(self, first: int = 1) -> None:
-        """p := e/n, as the storage holds it in its first segments."""
+        """Set p := e/n, as stored in its first segments."""
         start = self._fill(1.0 / max(self._graph.n, 1), first)
         self._lost = start * self._graph.dangling.size
 
     def rewinder(self, first: int = 1) -> Callable[[], None]:
-        """A reset."""
+        """Return a call of `reset`."""
         return lambda: self.reset(first)
 
     def pull(self, read: int, write: int) -> None:
-        """The new ranks of an iteration that reads and writes so many segments."""
+        """Compute the new ranks of an iteration that reads and writes the given numbers of segments."""
         params = self._params
         base = (1.0 - params.damping + params.dangling_factor * self._lost) / max(self._graph.n, 1)
         self._step(read, write, cpu.Rule(self._dangling, params.damping, base, NORMS[params.norm]))
 
     def norm(self) -> None:
-        """γ and the rank of dangling pages from the sums of the parts."""
+        """Compute γ and the rank of dangling pages from the sums of the parts."""
         self._lost = math.fsum(self._sums[1])
         if self._params.norm == "Linf":
             self._gamma = float(self._sums[0].max())
@@ -64,39 +64,39 @@ class CpuRanks(ABC):
             self._gamma = math.sqrt(gamma) if self._params.norm == "L2" else gamma
 
     def gamma(self) -> float:
-        """γ of the values as they were stored."""
+        """Return γ of the values as stored."""
         return self._gamma
 
-    def scale(self, k: int) -> None:  # noqa: B027 (numbers have no precision to raise)
-        """Scales the ranks, written in k segments, to ‖p‖₁ = 1."""
+    def scale(self, k: int) -> None:  # noqa: B027 (fp64 and fp32 have no precision to raise)
+        """Scale the ranks, written in k segments, to ‖p‖₁ = 1."""
 
-    def convert(self) -> None:  # noqa: B027 (numbers are what others become)
-        """Everything into fp64, in place."""
+    def convert(self) -> None:  # noqa: B027 (only segments are converted)
+        """Convert values and ranks to fp64, in place."""
 
     def gather(self) -> None:
-        """A CPU has no probe."""
+        """Return None, because a CPU has no gather probe."""
         return
 
     @property
     def stored_bytes(self) -> int:
-        """The matrix as stored and all rank vectors."""
+        """Bytes of the matrix and of all rank vectors as stored."""
         return sum(int(array.nbytes) for array in self._arrays())
 
     @abstractmethod
     def _arrays(self) -> tuple[Any, ...]:
-        """All that is stored for an iteration."""
+        """Return all arrays of an iteration."""
 
     @abstractmethod
     def ranks(self) -> Any:
-        """A copy of p: float64 [n]."""
+        """Return a copy of p: float64 [n]."""
 
     @abstractmethod
     def _fill(self, value: float, first: int) -> float:
-        """Sets all ranks, and returns what the storage keeps of the value in its first segments."""
+        """Set all ranks to a value; return the value as stored in its first segments."""
 
     @abstractmethod
     def _step(self, read: int, write: int, rule: cpu.Rule) -> None:
-        """Writes the new ranks and the sums of the parts."""
+        """Write the new ranks and the sums of the parts."""
 
 
 class PlainRanks(CpuRanks):
@@ -110,7 +110,7 @@ class PlainRanks(CpuRanks):
         self._pull: Any = _steps(layout)[0]
 
     def ranks(self) -> Any:
-        """A copy of p: float64 [n]."""
+        """Return a copy of p: float64 [n]."""
         return self._p.astype(np.float64)
 
     def _arrays(self) -> tuple[Any, ...]:
@@ -126,7 +126,7 @@ class PlainRanks(CpuRanks):
 
 
 class FreeRanks(CpuRanks):
-    """Ranks in fp64 and no matrix values: beside p, p over the out-degree. Only where every link weighs the same."""
+    """Ranks in fp64 without matrix values: p, and p / out-degree; all links of a page must have equal weights."""
 
     def __init__(self, graph: TransitionMatrix, params: PageRankParams) -> None:
         super().__init__(graph, params)
@@ -135,7 +135,7 @@ class FreeRanks(CpuRanks):
         self._scaled = np.zeros(graph.n), np.zeros(graph.n)
 
     def ranks(self) -> Any:
-        """A copy of p: float64 [n]."""
+        """Return a copy of p: float64 [n]."""
         return self._p.copy()
 
     def _arrays(self) -> tuple[Any, ...]:
@@ -154,14 +154,14 @@ class FreeRanks(CpuRanks):
 
 
 class SegmentedRanks(CpuRanks):
-    """Ranks and values in segments, from the transition to all of them on in fp64; the matrix in CSR or ELL."""
+    """Ranks and values in segments, from the transition to full precision on in fp64; the matrix in CSR or ELL."""
 
     scales = True
 
     def __init__(
         self, graph: TransitionMatrix, params: PageRankParams, layout: str, segments: int, short: bool = False
     ) -> None:
-        """short  with short exponents: of ELL no padding would be zero"""
+        """Store the graph; short: with short exponents, in which the padding of ELL would not be zero."""
         super().__init__(graph, params)
         self._segments, self._short = segments, short
         *self._pattern, values = _ell(graph) if layout == "ell" else _csr(graph)
@@ -172,7 +172,7 @@ class SegmentedRanks(CpuRanks):
         self._plain: tuple[Any, Any, Any] | None = None
 
     def scale(self, k: int) -> None:
-        """Scales the ranks, written in k segments, to ‖p‖₁ = 1, in two passes: Σ|p|, then the scaling."""
+        """Scale the ranks, written in k segments, to ‖p‖₁ = 1, in two passes: Σ|p|, then the scaling."""
         (mass, lost), precision = np.empty_like(self._sums), self._precision(k, k)
         cpu.mass_of_segments(self._borders, self._p.units, precision, mass)
         total = math.fsum(mass)
@@ -181,14 +181,14 @@ class SegmentedRanks(CpuRanks):
             self._lost = math.fsum(lost)
 
     def ranks(self) -> Any:
-        """A copy of p: float64 [n], truncated to what was written last."""
+        """Return a copy of p: float64 [n], truncated to the segments written last."""
         return cpms.read(self._p, self._read) if self._plain is None else self._plain[1].copy()
 
     def _arrays(self) -> tuple[Any, ...]:
         return (*self._pattern, *(a.storage for a in (self._values, self._p, self._new)))
 
     def convert(self) -> None:
-        """Everything into fp64, in place: plain kernels take over."""
+        """Convert values and ranks to fp64, in place; the kernels of PlainRanks take over."""
         self._plain = cpms.to_ieee(self._values), cpms.to_ieee(self._p), cpms.to_ieee(self._new)
 
     def _fill(self, value: float, first: int) -> float:
@@ -218,7 +218,7 @@ class SegmentedRanks(CpuRanks):
 
 
 def _steps(layout: str) -> tuple[Any, Any]:
-    """The compiled iterations of a layout: plain, and in segments."""
+    """Return the compiled iterations of a layout: without and with segments."""
     return (cpu.ell_step, cpu.ell_step_segments) if layout == "ell" else (cpu.csr_step, cpu.csr_step_segments)
 
 
@@ -227,6 +227,6 @@ def _csr(graph: TransitionMatrix) -> tuple[Any, Any, Any]:
 
 
 def _ell(graph: TransitionMatrix) -> tuple[Any, Any]:
-    """Columns int32 and values float64 [width · n], slot by slot; padding has column 0 and value 0."""
+    """Return columns int32 and values float64 [width · n], slot by slot; padding has column 0 and value 0."""
     columns, values = fill_slots(graph.pull, max_row_length(graph.pull), None, 0)
     return columns.ravel(), values.ravel()

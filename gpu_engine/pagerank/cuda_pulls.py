@@ -1,6 +1,6 @@
-"""How the transition matrix lies in the memory of a GPU, and the launches that pull ranks through it.
+"""PULLS: layouts of the transition matrix in GPU memory, and the launches that pull ranks through it.
 
-A pull owns the pattern; the values, where there are any, are handed in with every launch, as they are stored then.
+A pull owns the pattern. Every launch gets the values, if there are any, in their current storage.
 """
 
 from collections.abc import Iterator
@@ -19,25 +19,24 @@ from gpu_engine.pagerank.graph import TransitionMatrix
 
 FP64, FP32, NONE = "Fp64", "Fp32", "None"
 Storage = str | int
-"""FP64, FP32, or the number of segments of a value."""
+"""FP64, FP32, or the number of segments per value."""
 
 THREADS, ITEMS = 128, 8
-"""Of a tile: twice the links of one of `split`, for a page has more to do than a row of y; fastest on an H200."""
+"""Threads and links per thread of a tile: twice the links of `split`, because a page needs more work than a row."""
 
 WINDOW, FREE_WINDOW = 1024, 256
-"""Rows of SELL-C-σ are sorted by length within so many, and ranks with them: a wide window leaves little padding, a
-narrow one keeps neighbours near. Without values padding costs a third, so there the narrow one is the faster.
-"""
+"""Sorting windows of SELL-C-σ in rows, with and without values; without values padding costs only a third."""
 
 LINKS_AHEAD = (4, 8)
-"""Links of a page in flight in SELL-C-σ: few where rows are short, for more would only be instructions there."""
+"""Links of a page that are loaded ahead in SELL-C-σ, for short and for long rows."""
 
 LONG = 16
-"""Links of a page, in the mean, from which rows of CSR are long for one thread."""
+"""Mean number of links per page from which rows of CSR are long for one thread."""
 
 CSR_BLOCK, CSR_BLOCKS = 256, (6, 3)
-"""Threads of a block in CSR, one thread a page, and blocks of a multiprocessor where rows are short and where they are
-long: they take one page after the other, and are so few that what their threads read next is still in the cache.
+"""Threads per block in CSR, one per page, and blocks per multiprocessor for short and for long rows.
+
+The blocks process page after page and are few enough that the data of their next loads are still in the cache.
 """
 
 BLOCKS_BY_SEGMENTS = {
@@ -48,31 +47,31 @@ BLOCKS_BY_SEGMENTS = {
     "Head<4, 3>": (6, 2),
     "Head<4, 4>": (6, 1),
 }
-"""The same where values are in segments, by how many are read: each is a stream that is to stay in the cache."""
+"""Blocks per multiprocessor for values in segments, by the number read: each segment is a stream in the cache."""
 
 LANES_A_PAGE = (2, 8, 32)
-"""Threads that may share a page in CSR; the least that are not fewer than its mean links do."""
+"""Numbers of threads that can share a page in CSR; the least one that is at least the mean links per page is used."""
 
 BLOCK, WARP, PROBE_BLOCK, PROBE_LINKS = 128, 32, 256, 4
 SLOTS, SETTLE_BLOCK = 1024, 256
-"""As ranks.cuh has them."""
+"""Constants of ranks.cuh."""
 
 NORMS = {"L1": 0, "L2": 1, "Linf": 2}
-"""As ranks.cuh numbers them."""
+"""Numbers of the norms in ranks.cuh."""
 
 NEVER = 0.5e300
-"""A sum that no probe finds: it writes its sum if it equals this, so the compiler keeps the loads."""
+"""Impossible sum: the probe writes its sum only if it equals this, so that the compiler keeps the loads."""
 
 
 def head(segments: int, k: int, short: bool = False) -> str:
-    """The C++ type of values of which the first k segments are used; short: with short exponents."""
+    """Return the C++ type of values whose first k segments are used; short: with short exponents."""
     return f"Head<{segments}, {k}, {CODES[True]}>" if short else f"Head<{segments}, {k}>"
 
 
 def types_of(storage: Storage, free: bool, short: bool = False) -> Iterator[tuple[str, str, str]]:
-    """(type of values, of ranks read, of ranks written) of all iterations with a storage.
+    """Yield (type of values, of ranks read, of ranks written) of all iterations with a storage.
 
-    The iteration that reaches full precision writes fp64; from then on values are fp64 too, or stay in segments.
+    The iteration that reaches full precision writes fp64; afterwards values are fp64 too, or stay in segments.
     """
     if not isinstance(storage, int):
         yield (NONE if free else storage), storage, storage
@@ -86,12 +85,12 @@ def types_of(storage: Storage, free: bool, short: bool = False) -> Iterator[tupl
 
 
 class Pull(Protocol):
-    """The pattern of a transition matrix on the device.
+    """Pattern of a transition matrix on the device.
 
-    values   float64 [slots] on the device, in the order of the layout; padding is 0; whoever stores them takes them
+    values   float64 [slots] on the device, in the order of the layout; padding is 0; the state of the ranks takes them
     links    columns int32 [slots] in the same order
-    order    int32 [n], the page at each place of a rank vector; None where it is the page itself
-    nbytes   of the pattern, without the values
+    order    int32 [n], the page at each index of a rank vector; None for the identity
+    nbytes   bytes of the pattern, without the values
     """
 
     values: Any
@@ -100,30 +99,30 @@ class Pull(Protocol):
     nbytes: int
 
     def __init__(self, graph: TransitionMatrix, xp: Any, free: bool) -> None:
-        """The matrix of the graph on the device of the module `xp`; `pattern`: its values will not be used."""
+        """Store the matrix of the graph on the device of the module `xp`; free: its values will not be used."""
         ...
 
     @staticmethod
     def most_slots(pull: CsrMatrix) -> int:
-        """At most so many slots for the links of a host matrix, known before anything is made."""
+        """Return the most slots for the links of a host matrix, without creating the layout."""
         ...
 
     @staticmethod
     def names(pointer: str, types: str) -> tuple[str, ...]:
-        """The kernels of an iteration with these types (values, read, written)."""
+        """Return the kernel names of an iteration with these types (values, read, written)."""
         ...
 
     def launch(self, source: CudaSource, types: str, values: Any, ranks: tuple[Any, ...]) -> None:
-        """One pull; `ranks` are the arguments from `pages` on."""
+        """Launch one pull; `ranks` are the arguments from `pages` on."""
         ...
 
 
 class CsrPull:
-    """CSR, one thread a page, as the paper has it."""
+    """CSR with one thread per page, as in the paper."""
 
     order = None
 
-    def __init__(self, graph: TransitionMatrix, xp: Any, free: bool) -> None:  # noqa: ARG002 (the same with values)
+    def __init__(self, graph: TransitionMatrix, xp: Any, free: bool) -> None:  # noqa: ARG002 (same pattern with values)
         pull = graph.pull.on(xp)
         self._n = np.int32(graph.n)
         self._pointer = pointer_of(pull)
@@ -133,22 +132,22 @@ class CsrPull:
 
     @staticmethod
     def most_slots(pull: CsrMatrix) -> int:
-        """One a link."""
+        """Return one slot per link."""
         return pull.nnz
 
     @staticmethod
     def names(pointer: str, types: str) -> tuple[str, ...]:
-        """One kernel."""
+        """Return the name of the only kernel."""
         return (f"csr_thread<{pointer}, {types}>",)
 
     def launch(self, source: CudaSource, types: str, values: Any, ranks: tuple[Any, ...]) -> None:
-        """One thread for one page after the other."""
+        """Launch threads that process one page after the other."""
         arrays = self._n, self._indptr, self.links, values
         kernel = source.function(CsrPull.names(self._pointer, types)[0])
         kernel((self.blocks(types),), (CSR_BLOCK,), (*arrays, *ranks))
 
     def blocks(self, types: str) -> int:
-        """Of a launch with these types (values, read, written)."""
+        """Return the number of blocks of a launch with these types (values, read, written)."""
         values = types[: types.index(">") + 1] if types.startswith("Head") else ""
         resident = (
             BLOCKS_BY_SEGMENTS.get(values.replace(f", {CODES[True]}", ""), CSR_BLOCKS)[self._long]
@@ -158,7 +157,7 @@ class CsrPull:
 
 
 class VectorPull(CsrPull):
-    """CSR, several threads a page, which the paper found slightly slower than one."""
+    """CSR with several threads per page, slightly slower than one thread according to the paper."""
 
     def __init__(self, graph: TransitionMatrix, xp: Any, free: bool) -> None:
         super().__init__(graph, xp, free)
@@ -167,21 +166,21 @@ class VectorPull(CsrPull):
 
     @staticmethod
     def names(pointer: str, types: str) -> tuple[str, ...]:
-        """For each number of threads a page."""
+        """Return one kernel name per number of threads per page."""
         return tuple(f"csr_vector<{lanes}, {pointer}, {types}>" for lanes in LANES_A_PAGE)
 
     def launch(self, source: CudaSource, types: str, values: Any, ranks: tuple[Any, ...]) -> None:
-        """A warp for as many pages as it has threads."""
+        """Launch warps that each process as many pages as they have threads."""
         kernel = source.function(self.names(self._pointer, types)[self._choice])
         kernel((-(-int(self._n) // BLOCK),), (BLOCK,), (self._n, self._indptr, self.links, values, *ranks))
 
 
 class EllPull:
-    """ELLPACK, one thread a page, as the paper has it."""
+    """ELLPACK with one thread per page, as in the paper."""
 
     order = None
 
-    def __init__(self, graph: TransitionMatrix, xp: Any, free: bool) -> None:  # noqa: ARG002 (the same with values)
+    def __init__(self, graph: TransitionMatrix, xp: Any, free: bool) -> None:  # noqa: ARG002 (same pattern with values)
         pull = graph.pull.on(xp)
         columns, values = fill_slots(pull, max_row_length(pull), None, PADDING)
         self._size = np.int32(graph.n), np.int32(columns.shape[0])
@@ -190,22 +189,22 @@ class EllPull:
 
     @staticmethod
     def most_slots(pull: CsrMatrix) -> int:
-        """Every page as many as the one with most."""
+        """Return the slots if every page has as many as the page with the most links."""
         return pull.n_rows * max_row_length(pull)
 
     @staticmethod
     def names(_: str, types: str) -> tuple[str, ...]:
-        """One kernel."""
+        """Return the name of the only kernel."""
         return (f"ell_thread<{types}>",)
 
     def launch(self, source: CudaSource, types: str, values: Any, ranks: tuple[Any, ...]) -> None:
-        """One thread a page."""
+        """Launch one thread per page."""
         kernel = source.function(self.names("", types)[0])
         kernel((-(-int(self._size[0]) // BLOCK),), (BLOCK,), (*self._size, self.links, values, *ranks))
 
 
 class SellpPull:
-    """SELL-C-σ, one thread a page: ours, the fastest where neighbouring pages have about as many links."""
+    """SELL-C-σ with one thread per page; fastest if neighboring pages have similar numbers of links."""
 
     def __init__(self, graph: TransitionMatrix, xp: Any, free: bool) -> None:
         pull = graph.pull.on(xp)
@@ -221,7 +220,7 @@ class SellpPull:
 
     @staticmethod
     def most_slots(pull: CsrMatrix) -> int:
-        """Of rows sorted within windows, the padding of a slice is at most what the next one lacks."""
+        """Return a bound: with sorted rows, the padding of a slice is at most the decrease to the next slice."""
         if not pull.n_rows:
             return 0
         lengths = np.diff(pull.indptr)
@@ -230,11 +229,11 @@ class SellpPull:
 
     @staticmethod
     def names(_: str, types: str) -> tuple[str, ...]:
-        """For short rows and for long ones."""
+        """Return the kernel names for short and for long rows."""
         return tuple(f"sellp_thread<{ahead}, {types}>" for ahead in LINKS_AHEAD)
 
     def launch(self, source: CudaSource, types: str, values: Any, ranks: tuple[Any, ...]) -> None:
-        """One thread a page."""
+        """Launch one thread per page."""
         arrays = self._n, self._offsets, self.links, values
         narrow, wide = (source.function(name) for name in self.names("", types))
         kernel = narrow if self._narrow else wide
@@ -242,7 +241,7 @@ class SellpPull:
 
 
 class TilePull(CsrPull):
-    """CSR cut into the tiles of `split`, a block a tile: ours, the fastest on most graphs."""
+    """CSR in the tiles of `split`, with one block per tile; fastest on most graphs."""
 
     def __init__(self, graph: TransitionMatrix, xp: Any, free: bool) -> None:
         super().__init__(graph, xp, free)
@@ -252,12 +251,12 @@ class TilePull(CsrPull):
 
     @staticmethod
     def names(pointer: str, types: str) -> tuple[str, ...]:
-        """The tiles, the rows that borders cut, and pages one by one for a graph without links, which has no tiles."""
+        """Return the kernel names for tiles, for cut rows, and for a graph without links, which has no tiles."""
         tile = f"tile_pages<{pointer}, {THREADS}, {ITEMS}, {types}>"
         return (tile, f"join_pages<{types}>", *CsrPull.names(pointer, types))
 
     def launch(self, source: CudaSource, types: str, values: Any, ranks: tuple[Any, ...]) -> None:
-        """All tiles, then the pages whose links are in several of them."""
+        """Launch all tiles, then the pages whose links lie in several tiles."""
         t = self._tiles
         if not t.count:
             super().launch(source, types, values, ranks)
@@ -281,17 +280,17 @@ PULLS: dict[str, type[Pull]] = {
 
 
 def multiprocessors(xp: Any) -> int:
-    """Of the current device of CuPy; NumPy has one."""
+    """Return the number of multiprocessors of the current device of CuPy; 1 for NumPy."""
     return 1 if xp is np else int(xp.cuda.Device().attributes["MultiProcessorCount"])
 
 
 def pointer_of(pull: CsrMatrix) -> str:
-    """The C++ type of the row pointers."""
+    """Return the C++ type of the row pointers."""
     return POINTERS[pull.indptr.dtype.itemsize == 8]
 
 
 def source_of(layout: str, storage: Storage, free: bool, pointer: str, short: bool = False) -> CudaSource:
-    """All kernels of runs in a layout of PULLS and a storage, without values if `pattern`."""
+    """Return all kernels of runs in a layout of PULLS and a storage; free: without values."""
     names: list[str] = []
     for values, read, write in types_of(storage, free, short):
         names += PULLS[layout].names(pointer, f"{values}, {read}, {write}")

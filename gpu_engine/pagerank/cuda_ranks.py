@@ -1,7 +1,7 @@
-"""Ranks on a GPU: the state of a run in device memory, for each way to store ranks and matrix values.
+"""Ranks on a GPU: the state of a run in device memory, for all storages of ranks and matrix values.
 
-Used as those of cpu_ranks.py. An iteration is two steps: the pull, with all that a page has to do for itself, and one
-block that turns the sums into γ and the base of the next iteration.
+Usage as in cpu_ranks.py. An iteration has two kernels: the pull, with all other work per page, and one block that
+computes γ and the base of the next iteration from the sums.
 """
 
 from abc import ABC, abstractmethod
@@ -14,7 +14,7 @@ import numpy as np
 from gpu_engine import cpms
 from gpu_engine.formats.base import inverse
 from gpu_engine.pagerank import cuda_pulls
-from gpu_engine.pagerank.between import BETWEEN
+from gpu_engine.pagerank.convergence_kernel import BETWEEN
 from gpu_engine.pagerank.cuda_pulls import (
     FP32,
     FP64,
@@ -36,10 +36,10 @@ STATE = ("base", "gamma", "factor")
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What is where: replaced, never changed, so that a run that was captured in a graph can begin again.
+    """State of the arrays; replaced, never modified, so that a captured run can be repeated.
 
-    values   an array of numbers, Segmented, or None without values
-    p, next  arrays of numbers, or the storage of segments
+    values   a plain array, Segmented, or None without values
+    p, next  plain arrays, or the storage of segments
     kind     C++ type of the ranks in p
     raised   whether the last pull raised the precision
     """
@@ -52,18 +52,18 @@ class Stored:
 
 
 class Rewindable(ABC):
-    """Ranks of which `_stored` says what is where."""
+    """Ranks whose arrays are described by `_stored`, so that a run can be repeated."""
 
     _stored: Any
 
     @abstractmethod
     def reset(self, first: int = 1) -> None:
-        """p := e/n in the first segments."""
+        """Set p := e/n in the first segments."""
 
     def rewinder(self, first: int = 1) -> Callable[[], None]:
-        """A reset that holds for a captured run too, whose replays change the memory but nothing on the host.
+        """Return a reset for repeating the run that has just ended, also as a CUDA graph.
 
-        To be asked for at the end of a run of the same steps.
+        Replays of a graph change the device memory but no state on the host, which the reset restores.
         """
         end = self._stored
 
@@ -75,11 +75,11 @@ class Rewindable(ABC):
 
 
 class CudaRanks(Rewindable):
-    """Ranks in fp64, fp32 or segments; the matrix in a layout of PULLS, its values stored alike or, `pattern`, absent.
+    """Ranks in fp64, fp32 or segments; the matrix in a layout of PULLS, its values in the same storage or absent.
 
-    Without values what is stored is p over the out-degree, so every link of a page must weigh the same. At a change of
-    precision the ranks are not touched: their sum comes out of the pull, and the next one multiplies by its inverse.
-    The pull that reaches full precision writes fp64.
+    Without values p over the out-degree is stored, so that all links of a page must have equal weights. At a change of
+    precision the ranks are not modified: the pull computes their sum, and the next pull multiplies by its inverse. The
+    pull that reaches full precision writes fp64.
     """
 
     scales = False
@@ -95,8 +95,10 @@ class CudaRanks(Rewindable):
         convert: bool = True,
         short: bool = False,
     ) -> None:
-        """convert  at full precision turn the values into fp64, in place; else go on reading all their segments
-        short    segments with short exponents
+        """Store the graph on the device.
+
+        convert  whether values become fp64 in place at full precision, or stay in segments
+        short    whether segments have short exponents
         """
         self._xp, self._params, self._n, self._free = xp, params, graph.n, free
         self._segments = storage if isinstance(storage, int) else 0
@@ -120,13 +122,13 @@ class CudaRanks(Rewindable):
 
     @property
     def stored_bytes(self) -> int:
-        """The pattern, the values and two rank vectors."""
+        """Bytes of the pattern, the values and two rank vectors."""
         s = self._stored
         values = 0 if s.values is None else int(self._units(s.values).nbytes)
         return self._pull.nbytes + values + int(s.p.nbytes + s.next.nbytes)
 
     def reset(self, first: int = 1) -> None:
-        """p := e/n in the first segments; the sums are empty."""
+        """Set p := e/n in the first segments and clear the sums."""
         value, n, s = 1.0 / max(self._n, 1), max(self._n, 1), self._stored
         start = self._xp.full(self._n, value)
         if self._free:
@@ -134,7 +136,7 @@ class CudaRanks(Rewindable):
         if self._segments > first:
             values, kind = self._segmented(s.values), self._head(first)
             cpms.write(self._in_segments(s.p), start, first)
-            # A dangling page counts as of degree 1, so it starts at 1/n with and without values.
+            # A dangling page counts as degree 1, so that it starts at 1/n with and without values.
             value = self._cut(value, first)
         else:
             values, kind = s.values, self._number
@@ -150,7 +152,7 @@ class CudaRanks(Rewindable):
         self._state[:] = self._xp.asarray([(1.0 - self._params.damping + spread) / n, 0.0, 1.0])
 
     def pull(self, read: int, write: int) -> None:
-        """Launches a pull that reads and writes so many segments."""
+        """Launch a pull that reads and writes the given numbers of segments."""
         s = self._stored
         written = self._number if write >= self._segments else self._head(write)
         self._stored = replace(s, p=s.next, next=s.p, kind=written, raised=write > read)
@@ -162,25 +164,26 @@ class CudaRanks(Rewindable):
         self._pull.launch(self._source, types, self._values(s), (*ranks, *sums))
 
     def norm(self) -> None:
-        """Launches what makes γ and the base of the next iteration."""
+        """Launch the norm phase: γ and the base of the next iteration."""
         if self._n == 0:
             return
-        arguments = (*self._settled_by, np.int32(self._stored.raised), self._state, *self._sums)
+        arguments = (*self._norm_arguments, np.int32(self._stored.raised), self._state, *self._sums)
         BETWEEN.function("next_iteration")((1,), (SETTLE_BLOCK,), arguments)
 
-    def settle_or_end(self, kernel: Any, rule: tuple[Any, ...]) -> None:
-        """Launches a kernel of converge.cu in the place of `norm`; rule: its last arguments."""
-        kernel((1,), (SETTLE_BLOCK,), (*self._settled_by, self._state, *self._sums, *rule))
+    def norm_or_end(self, kernel: Any, rule: tuple[Any, ...]) -> None:
+        """Launch a kernel of converge.cu in place of `norm`; rule: its last arguments."""
+        kernel((1,), (SETTLE_BLOCK,), (*self._norm_arguments, self._state, *self._sums, *rule))
 
     @property
-    def _settled_by(self) -> tuple[Any, ...]:
-        """Pages, damping, the share of dangling pages, and the norm, as kernels take them."""
+    def _norm_arguments(self) -> tuple[Any, ...]:
+        """Return the kernel arguments of the norm phase: pages, damping, share of dangling pages, and norm."""
         rule = np.float64(self._params.damping), np.float64(self._params.dangling_factor)
         return np.int32(self._n), *rule, np.int32(NORMS[self._params.norm])
 
     def left(self, iterations: int, written: int) -> None:
-        """Says where a run is that the host does not follow: after so many iterations since the reset, and in so many
-        segments. Of an odd number p is where next was.
+        """Record the state of a run on the device: `iterations` since the reset, and the segments written last.
+
+        After an odd number of iterations p and next are swapped.
         """
         s, full = self._begun, written >= self._segments
         p, following = (s.next, s.p) if iterations % 2 else (s.p, s.next)
@@ -189,20 +192,20 @@ class CudaRanks(Rewindable):
             self._values_to_fp64()
 
     def gamma(self) -> float:
-        """γ of the iteration before, of the values as stored; waits for it."""
+        """Wait for and return γ of the previous iteration, of the values as stored."""
         return float(self._state[1])
 
     def scale(self, k: int) -> None:
-        """Nothing: `norm` finds the factor, and the next pull applies it."""
+        """Do nothing, because `norm` computes the factor and the next pull applies it."""
 
     def convert(self) -> None:
-        """The values into fp64, in place, unless they are to stay in segments."""
+        """Convert the values to fp64, in place, unless they stay in segments."""
         values = self._stored.values
         if self._values_to_fp64():
             cpms.to_ieee(values)
 
     def _values_to_fp64(self) -> bool:
-        """Takes the storage of values in segments for numbers, unless they are to stay; whether it did."""
+        """Treat the storage of the values as fp64, unless they stay in segments; return whether it did."""
         s = self._stored
         turns = self._converts and isinstance(s.values, cpms.Segmented)
         if turns:
@@ -210,7 +213,7 @@ class CudaRanks(Rewindable):
         return turns
 
     def ranks(self) -> Any:
-        """A copy of p: float64 [n], on the host."""
+        """Return a copy of p: float64 [n], on the host."""
         s = self._stored
         if s.kind in (FP64, FP32):
             p = s.p[: self._n].astype(np.float64)
@@ -225,7 +228,7 @@ class CudaRanks(Rewindable):
         return p if isinstance(p, np.ndarray) else p.get()
 
     def gather(self) -> Callable[[], None]:
-        """A call that streams the links and gathers p at the precision of the last reset, without work by rows."""
+        """Return a probe that streams the links and gathers p at the precision of the last reset, without row work."""
         s = self._stored
         kernel = self._source.function(f"gather_pages<{self._values_kind(s)}, {s.kind}>")
         blocks = -(-self._slots // (cuda_pulls.PROBE_BLOCK * cuda_pulls.PROBE_LINKS))
@@ -234,46 +237,46 @@ class CudaRanks(Rewindable):
         return lambda: kernel((blocks,), (cuda_pulls.PROBE_BLOCK,), arguments)
 
     def _placed(self, pages: Any) -> Any:
-        """What is known of each page, in the order of the ranks."""
+        """Return an array over pages in the order of the ranks."""
         return pages if self._pull.order is None else pages[self._pull.order]
 
     def _values_kind(self, s: Stored) -> str:
-        """The C++ type of the values that go with the ranks in p."""
+        """Return the C++ type of the values for the ranks in p."""
         if self._free:
             return NONE
         whole = isinstance(s.values, cpms.Segmented) and s.kind == self._number
         return self._head(self._segments) if whole else s.kind
 
     def _values(self, s: Stored) -> Any:
-        """The values as kernels take them; where there are none, an array that they do not read."""
+        """Return the values as kernels take them; without values an array that they do not read."""
         return self._state if s.values is None else self._units(s.values)
 
     def _ranks(self, storage: Any, kind: str) -> Any:
-        """Ranks as kernels take them."""
+        """Return ranks as kernels take them."""
         return storage if kind == self._number else self._in_segments(storage).units
 
     def _as_stored(self, values: Any) -> Any:
-        """The values as the storage has them."""
+        """Return the values in the storage of this state."""
         if self._segments:
             return cpms.to_cpms(cpms.padded(values, self._segments), values.size, self._segments, self._short)
         return values.astype(np.float32 if self._number == FP32 else np.float64, copy=False)
 
     def _segmented(self, values: Any) -> Any:
-        """The values in segments again."""
+        """Return the values as segments again."""
         if values is None or isinstance(values, cpms.Segmented):
             return values
         return cpms.to_cpms(values, self._slots, self._segments, self._short)
 
     def _head(self, k: int) -> str:
-        """The C++ type of what is in the first k segments."""
+        """Return the C++ type of values in the first k segments."""
         return head(self._segments, k, self._short)
 
     def _in_segments(self, storage: Any) -> cpms.Segmented:
-        """The storage of ranks as what it holds."""
+        """Return the storage of ranks as segments."""
         return cpms.Segmented(storage, self._n, self._segments, short=self._short)
 
     def _cut(self, value: float, k: int) -> float:
-        """The value as its first k segments hold it."""
+        """Return a value truncated to its first k segments."""
         alone = cpms.allocate(1, self._segments, short=self._short)
         cpms.write(alone, np.array([value]), k)
         return float(cpms.read(alone, k)[0])

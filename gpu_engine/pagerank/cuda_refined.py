@@ -1,4 +1,4 @@
-"""Refined ranks on a GPU: ranks in fp64, what mends them in 32 bits, the matrix without values in one of PULLS."""
+"""State of iterative refinement on a GPU: fp64 ranks, corrections in 32 or 64 bits, and no matrix values."""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -11,13 +11,13 @@ from gpu_engine.pagerank.cuda_pulls import PULLS, SETTLE_BLOCK, SLOTS, pointer_o
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 
 NUMBERS = {32: ("float", np.float32), 64: ("double", np.float64)}
-"""C++ type and dtype of a correction in so many bits."""
+"""C++ type and dtype of a correction, by its bits."""
 
 BLOCK = 256
 
 
 def source_of(layout: str, bits: int, pointer: str) -> CudaSource:
-    """All kernels of a refinement in a layout of PULLS with corrections in so many bits."""
+    """Return all kernels of iterative refinement in a layout of PULLS, with corrections in `bits` bits."""
     number, _ = NUMBERS[bits]
     passes = (f"Residual<{number}>", f"Sweep<{number}, false>", f"Sweep<{number}, true>")
     names = [name for kind in passes for name in PULLS[layout].names(pointer, kind)]
@@ -25,7 +25,7 @@ def source_of(layout: str, bits: int, pointer: str) -> CudaSource:
 
 
 class CudaRefined:
-    """p float64 [n], and in `bits` r and two corrections [n]; all but r over the out-degree."""
+    """State of a run: p float64 [n], and in `bits` r and two corrections [n]; all except r over the out-degree."""
 
     def __init__(
         self, graph: TransitionMatrix, params: PageRankParams, layout: str, bits: Literal[32, 64], xp: Any
@@ -48,12 +48,12 @@ class CudaRefined:
 
     @property
     def stored_bytes(self) -> int:
-        """The pattern, the out-degrees, the ranks and what mends them."""
+        """Bytes of the pattern, the out-degrees, the ranks and the corrections."""
         arrays = self._degrees, self._p, self._rest, self._read, self._write
         return self._pull.nbytes + sum(int(array.nbytes) for array in arrays)
 
     def reset(self, first: int = 1) -> None:  # noqa: ARG002 (as State)
-        """p := e/n; the sums are empty."""
+        """Set p := e/n and clear the sums."""
         n = max(self._n, 1)
         self._p[:] = 1.0 / n / self._xp.maximum(self._degrees, 1)
         for sums in self._sums:
@@ -62,7 +62,7 @@ class CudaRefined:
         self._state[:] = self._xp.asarray([(1.0 - self._params.damping + spread) / n, 0.0, 1.0])
 
     def rewinder(self, first: int = 1) -> Callable[[], None]:  # noqa: ARG002 (as State)
-        """A reset that holds for a captured run too, to be asked for at the end of a run of the same steps."""
+        """Return a reset for repeating the run that has just ended, also as a CUDA graph."""
         pair = self._read, self._write
 
         def rewind() -> None:
@@ -72,41 +72,41 @@ class CudaRefined:
         return rewind
 
     def residual(self) -> None:
-        """Launches r := G(p) − p and d := r."""
+        """Launch r := G(p) − p and d := r."""
         self._pass(f"Residual<{self._number}>", self._p, self._read, 1.0)
 
     def sweep(self, weight: float) -> None:
-        """Launches the next correction, written where the one before the last lies."""
+        """Launch the next correction, which overwrites the one before the last."""
         accelerated = "false" if weight == 1.0 else "true"
         self._pass(f"Sweep<{self._number}, {accelerated}>", self._read, self._write, weight)
         self._read, self._write = self._write, self._read
 
     def norm(self) -> None:
-        """Launches what makes γ and the base of the next correction."""
-        self._settle(0.0)
+        """Launch the norm phase: γ and the base of the next correction."""
+        self._norm_phase(0.0)
 
     def correct(self) -> None:
-        """Launches p := p + d, and the base of the next residual."""
+        """Launch p := p + d and the base of the next residual."""
         if self._n == 0:
             return
         arguments = np.int32(self._n), self._degrees, self._read, self._p, self._sums[1]
         kernel = self._source.function(f"correct<{self._number}>")
         kernel((-(-self._n // BLOCK),), (BLOCK,), arguments)
-        self._settle(1.0 - self._params.damping)
+        self._norm_phase(1.0 - self._params.damping)
 
     def gamma(self) -> float:
-        """The norm of the last residual or change; waits for it."""
+        """Wait for and return the norm of the last residual or change."""
         return float(self._state[1])
 
     def ranks(self) -> Any:
-        """A copy of p: float64 [n], on the host."""
+        """Return a copy of p: float64 [n], on the host."""
         p = self._p * self._xp.maximum(self._degrees, 1)
         if self._pull.order is not None:
             p = p[inverse(self._pull.order)]
         return p if isinstance(p, np.ndarray) else p.get()
 
     def gather(self) -> None:
-        """None: there is no probe."""
+        """Return None, because there is no gather probe."""
         return
 
     def _pass(self, kind: str, read: Any, write: Any, weight: float) -> None:
@@ -116,7 +116,7 @@ class CudaRefined:
         arguments = (self._degrees, read, write, self._rest, *factors, self._state, *self._sums)
         self._pull.launch(self._source, kind, self._state, arguments)
 
-    def _settle(self, teleport: float) -> None:
+    def _norm_phase(self, teleport: float) -> None:
         if self._n == 0:
             return
         numbers = np.int32(self._n), np.float64(teleport), np.float64(self._params.dangling_factor)

@@ -1,4 +1,4 @@
-"""PageRankDetails: what a record of the `pagerank` study holds of its run."""
+"""PageRankDetails: the fields of a record that only the study `pagerank` has."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,43 +9,39 @@ from gpu_engine.records import Details, described
 
 @dataclass(frozen=True, slots=True)
 class PageRankDetails(Details):
-    """What a measurement of the `pagerank` study says beside what all say; its times are those of a whole run."""
+    """Fields specific to measurements of the study `pagerank`, whose times are those of a complete run."""
 
     study: ClassVar[str] = "pagerank"
 
-    links: int | None = described("Of the transition matrix: all of the matrix, or its strict lower triangle.", None)
-    dangling_pages: int | None = described("Pages of the transition matrix without a link.", None)
+    links: int | None = described("Links of the transition matrix (full matrix, or strict lower triangle).", None)
+    dangling_pages: int | None = described("Pages without outgoing links.", None)
     link_counts: tuple[int, ...] = described(
-        "Pages of the transition matrix with 0, 1, 2 to 3, 4 to 7 … links to them: the rows that an iteration walks.",
+        "Pages with 0, 1, 2 to 3, 4 to 7 … incoming links.",
         (),
     )
     iterations: int | None = described(
-        "Until γ < ε, or the most allowed; of a library those after which it says that it has converged.", None
+        "Iterations until γ < ε, or iterations_max; for a library, until it reports convergence.", None
     )
     iterations_timed: int | None = described(
-        "Those of the timed run: on a GPU it ends by itself, a look at γ costs as much as a short iteration, and in "
-        "fp64 or fp32 it may make a few more; refinements and unfused kernels are replayed.",
+        "Iterations of the timed run; a run that ends on the GPU can make a few more.",
         None,
     )
-    tolerance: float | None = described("At what change a library was told to stop; null for our kernels.", None)
+    tolerance: float | None = described("Tolerance passed to the library; null for Sparsight kernels.", None)
     iterations_by_segments: tuple[int, ...] = described(
-        "How many of them wrote 1, 2 … segments, or of a refinement passed over the links in 32 and in 64 bits; empty "
-        "for all others.",
+        "Iterations that wrote 1, 2 … segments; for iterative refinement, passes in 32 and in 64 bits; else empty.",
         (),
     )
-    phases_s: Mapping[str, float] = described("Seconds of the run by phase: those of its trace, added up.", {})
-    residual: float | None = described("‖G(p) − p‖₁ of the ranks p, G one more iteration in extended precision.", None)
-    mass_error: float | None = described("|‖p‖₁ − 1| of the ranks.", None)
-    distance: float | None = described("‖p − p_fp64‖₁ of the ranks.", None)
+    phases_s: Mapping[str, float] = described("Seconds of the run by phase (sum over its trace).", {})
+    residual: float | None = described("‖G(p) − p‖₁, with G one more iteration in extended precision.", None)
+    mass_error: float | None = described("|‖p‖₁ − 1|.", None)
+    distance: float | None = described("‖p − p_fp64‖₁.", None)
     top_k_agreement: float | None = described(
-        "Share, 0 to 1, of the pages with the highest ranks in fp64 that have the highest ranks here; ranks within "
-        "top_k_slack are equal.",
+        "Share (0 to 1) of the top-k pages of fp64 that are top-k pages here; ranks within top_k_slack count as equal.",
         None,
     )
     top_k_slack: float | None = described(
-        "What two ranks may differ by for all that the residuals say; null in records that counted equal ranks as "
-        "different.",
+        "Largest rank difference that the residuals allow; null in older records, which compared ranks exactly.",
         None,
     )
-    top_pages: tuple[int, ...] = described("Pages of the highest ranks, descending; the first page is 0.", ())
-    top_ranks: tuple[float, ...] = described("The ranks of these pages.", ())
+    top_pages: tuple[int, ...] = described("Pages with the highest ranks, descending; numbered from 0.", ())
+    top_ranks: tuple[float, ...] = described("Ranks of these pages.", ())

@@ -1,10 +1,10 @@
-"""KERNELS: the one list of ways to run PageRank: how the matrix lies in memory, and how values and ranks are stored.
+"""KERNELS: the list of PageRank kernels, each a layout of the matrix and a storage of values and ranks.
 
-A name is `format/kernel+precision`: `fp64`, `fp32`, `cpms2` and `cpms4` (two and four segments), `pattern` (fp64 without
-matrix values: the rank vector is scaled by 1/out-degree), and `pattern-cpms2`, `pattern-cpms4`; `unfused-fp64`,
-`unfused-cpms2` and `unfused-cpms4` launch a kernel for every thing that an iteration does, as the paper does;
-`short-cpms2` … are segments with short exponents and rounded heads;
-`ir32` and `ir64` mend ranks by corrections in so many bits, without matrix values.
+A name is `format/kernel+precision`. Precisions: `fp64`; `fp32`; `cpms2` and `cpms4` (two and four segments); `pattern`
+(fp64 without matrix values; ranks are scaled by 1/out-degree), `pattern-cpms2` and `pattern-cpms4`; `unfused-fp64`,
+`unfused-cpms2` and `unfused-cpms4` (one kernel per step of an iteration, as in the paper); `short-cpms2` … (short
+exponents and rounded segments); `ir32` and `ir64` (iterative refinement with corrections in 32 or 64 bits, without
+matrix values).
 """
 
 import inspect
@@ -19,7 +19,7 @@ from gpu_engine.cuda.load import CudaSource, digest
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.formats.base import POINTERS
 from gpu_engine.pagerank import cuda_refined, refinement, run, unfused
-from gpu_engine.pagerank.between import BETWEEN, CONVERGE, RAISE
+from gpu_engine.pagerank.convergence_kernel import BETWEEN, CONVERGE, RAISE
 from gpu_engine.pagerank.cuda_pulls import FP32, FP64, Storage, source_of
 from gpu_engine.pagerank.cuda_ranks import CudaRanks
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
@@ -36,17 +36,17 @@ CPU_LAYOUTS = {"csr/thread": "csr", "ell/thread": "ell"}
 
 @dataclass(frozen=True, slots=True)
 class RankKernel:
-    """A way to run PageRank.
+    """A PageRank kernel: a layout of the matrix, and a storage of values and ranks.
 
-    layout    `csr/thread` and `ell/thread` as in the paper, one thread a page, `csr/vector` several, which it mentions;
-              `sellp/thread` and `split/tile` ours
-    segments  of every value; 0: numbers
-    short     segments with short exponents and rounded heads, of numbers of 2⁻⁶³ to 1
-    single    numbers of fp32 instead of fp64
-    free      without matrix values
-    refined   bits of the corrections of a refinement; 0: none
-    fused     an iteration is a pull and what makes γ; else the paper's kernels one after the other
-    backends  where it runs
+    layout    `csr/thread` and `ell/thread` with one thread per page and `csr/vector` with several, as in the paper;
+              `sellp/thread` and `split/tile`
+    segments  segments per value; 0: stored without segments
+    short     segments with short exponents and rounding, for values from 2⁻⁶³ to 1
+    single    fp32 instead of fp64
+    free      pattern-only: without matrix values
+    refined   bits of the corrections of iterative refinement; 0: no refinement
+    fused     whether an iteration is one pull kernel and the norm phase; else the separate kernels of the paper
+    backends  backends that it runs on
     """
 
     layout: str
@@ -60,7 +60,7 @@ class RankKernel:
 
     @property
     def precision(self) -> str:
-        """The part of the name after the plus."""
+        """Part of the name after the plus sign."""
         split = f"{'short-' if self.short else ''}cpms{self.segments}"
         stored = split if self.segments else "fp32" if self.single else "fp64"
         if self.refined:
@@ -73,55 +73,55 @@ class RankKernel:
 
     @property
     def name(self) -> str:
-        """As studies and pages call it."""
+        """Name in records and pages."""
         return f"{self.layout}+{self.precision}"
 
     @property
     def storage(self) -> Storage:
-        """How a GPU stores values and ranks."""
+        """Storage of values and ranks on a GPU."""
         return self.segments or (FP32 if self.single else FP64)
 
     @property
     def mantissa_bits(self) -> int:
-        """Of the values at full precision."""
+        """Mantissa bits of the values at full precision."""
         return 23 if self.single else 52
 
     @property
     def precisions(self) -> int:
-        """Those that its iterations are counted by: segments of a value, or 32 and 64 bits of a refinement; 0: one."""
+        """Number of precisions of its iterations: segments per value, 2 for iterative refinement, or 0 for only one."""
         return 2 if self.refined == 32 else self.segments
 
     @property
     def ends_itself(self) -> bool:
-        """Whether a GPU can have runs of it that test their convergence on the device."""
+        """True if a run on a GPU can test convergence on the device."""
         return self.fused and not self.refined
 
     @property
     def procedure(self) -> Procedure:
-        """What drives its ranks: `iterate` and `replayed`."""
+        """Module that drives its ranks, with `iterate` and `replayed`."""
         return refinement if self.refined else run
 
     def schedule(self, params: dict[str, Any]) -> Any:
-        """What the procedure goes by: a Schedule with these parameters, PLAIN of numbers, or a Refinement.
+        """Return the schedule of the procedure: a Schedule with these parameters, PLAIN, or a Refinement.
 
-        Raises ParameterError where a parameter is out of range.
+        Raise ParameterError if a parameter is out of range.
         """
         if self.refined:
             return Refinement(self.refined)
-        own = {"segments": self.segments, "short": self.short}
-        return parse_params(Schedule, own | params) if self.segments else PLAIN
+        storage = {"segments": self.segments, "short": self.short}
+        return parse_params(Schedule, storage | params) if self.segments else PLAIN
 
     def sources(self, pointer: str) -> tuple[CudaSource, ...]:
-        """What a run launches on a GPU, with row pointers of a C++ type."""
+        """Return the CUDA sources of a run with row pointers of a C++ type."""
         if self.refined:
             return (cuda_refined.source_of(self.layout, self.refined, pointer),)
         if not self.fused:
             return unfused.source_of(self.layout, self.segments, pointer, self.short), CONVERT
-        own = source_of(self.layout, self.storage, self.free, pointer, self.short)
-        return own, BETWEEN, RAISE if self.segments else CONVERGE
+        pull = source_of(self.layout, self.storage, self.free, pointer, self.short)
+        return pull, BETWEEN, RAISE if self.segments else CONVERGE
 
     def source_hash(self, backend: str) -> str:
-        """First 16 hex digits of the sha256 of the sources that a record of this backend was measured with."""
+        """Return the first 16 hex digits of the sha256 of its sources on a backend."""
         if backend == "cuda" or self.refined:
             return digest("".join(source.text for source in self.sources(POINTERS[0])))
         from gpu_engine.pagerank import cpu, cpu_ranks
@@ -129,7 +129,7 @@ class RankKernel:
         return digest(inspect.getsource(cpu) + inspect.getsource(cpu_ranks))
 
     def converging(self, ranks: Any, run: Run, params: PageRankParams, xp: Any) -> "Converging | None":
-        """A run of these ranks that ends by itself on the device; None where this kernel or run has none."""
+        """Return a run of these ranks that ends on the device, or None if this kernel or run has none."""
         if xp is np or not self.ends_itself or not run.converged:
             return None
         from gpu_engine.pagerank.converging import converging
@@ -137,9 +137,9 @@ class RankKernel:
         return converging(ranks, run, params, xp)
 
     def ranks(self, graph: TransitionMatrix, params: PageRankParams, xp: Any, convert: bool = True) -> Any:
-        """The state that the procedure drives, on the device of the module `xp`, NumPy or CuPy.
+        """Return the state that the procedure drives, on the device of the module `xp`, NumPy or CuPy.
 
-        convert  at full precision values in segments become fp64; on a GPU they may stay as they are
+        convert  whether values in segments become fp64 at full precision; on a GPU they may stay in segments
         """
         if self.refined:
             return cuda_refined.CudaRefined(graph, params, self.layout, self.refined, xp)
@@ -174,7 +174,7 @@ def _kernels() -> tuple[RankKernel, ...]:
 
 
 def _short_kernels() -> Iterator[RankKernel]:
-    """With short exponents; on a CPU in CSR alone, for the padding of ELL would not be zero in them."""
+    """Yield kernels with short exponents; on a CPU only in CSR, because the padding of ELL would not be zero."""
     cuda: Any = {"short": True, "backends": ("cuda",)}
     yield from (RankKernel("csr/thread", s, short=True) for s in (2, 4))
     yield from (
@@ -188,13 +188,13 @@ KERNELS = _kernels()
 
 
 def kernels_on(backend: str, names: Sequence[str] = (), peers: Sequence[str] = ()) -> tuple[RankKernel, ...]:
-    """The kernels of a backend with these names, all for none; raises ParameterError naming the known ones.
+    """Return the kernels of a backend with these names, or all; raise ParameterError for an unknown name.
 
-    peers  names that are known too, of no kernel of ours
+    peers  further valid names, of library kernels
     """
     known = tuple(kernel for kernel in KERNELS if backend in kernel.backends)
     for name in names:
         if name not in peers and all(name != kernel.name for kernel in known):
             listed = ", ".join((*(kernel.name for kernel in known), *peers))
-            raise ParameterError(f"There is no PageRank kernel {quote(name)} on {backend}; known kernels: {listed}.")
+            raise ParameterError(f"Unknown PageRank kernel {quote(name)} on {backend}. Known kernels: {listed}.")
     return tuple(kernel for kernel in known if not names or kernel.name in names)

@@ -1,7 +1,7 @@
-"""Which products y = Aᵀ·p there are: they read k segments of the values, of p, or of both, in blocks of several sizes.
+"""Product: a reduced-precision SpMV y = Aᵀ·p that reads k segments of the values, of p, or of both, in blocks.
 
-Source: CPMS PageRank paper, §V and Fig. 4, whose products read both in blocks of 128 bytes; arrays of their own for
-segments are what its §IV.A departs from.
+Source: CPMS PageRank paper, §V and Fig. 4, where both are read in blocks of 128 bytes; §IV.A compares them with a
+separate array per segment.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,32 +17,30 @@ LAYOUTS: tuple[Layout, ...] = ("csr/thread", "ell/thread")
 
 Block = Literal["32", "64", "128", "256", "separate"]
 BLOCKS: dict[Block, int] = {"32": 32, "64": 64, "128": BLOCK_BYTES, "256": 256, "separate": SEPARATE}
-"""Bytes of a block by what axes call it."""
+"""Bytes of a block, by its name in the axes."""
 
 Operands = Literal["both", "A", "p"]
 OPERANDS: tuple[Operands, ...] = ("both", "A", "p")
-"""What is in segments; the other operand is in fp64. y is stored as p is."""
+"""Operands that are in segments; the other one is in fp64. y is stored like p."""
 
 FULL = "fp64"
 
 
 @dataclass(frozen=True, slots=True)
 class LinkProductDetails(Details):
-    """What the measurement of a product says beside what all say."""
+    """Fields specific to measurements of the study `reduced_spmv`."""
 
     study: ClassVar[str] = "reduced_spmv"
 
-    sectors_of_ranks: float | None = described(
-        "Sectors of 32 bytes that a warp's gather of p touches on average.", None
-    )
-    lines_of_ranks: float | None = described("The same of lines of 128 bytes.", None)
-    sectors_of_values: float | None = described("Sectors that a warp's load of values touches on average.", None)
-    lines_of_values: float | None = described("The same of lines.", None)
+    sectors_of_ranks: float | None = described("32-byte sectors per warp gather of p, on average.", None)
+    lines_of_ranks: float | None = described("128-byte lines per warp gather of p, on average.", None)
+    sectors_of_values: float | None = described("32-byte sectors per warp load of values, on average.", None)
+    lines_of_values: float | None = described("128-byte lines per warp load of values, on average.", None)
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """What a product reads: the first `read` segments of some operands; segments of 0: fp64 throughout."""
+    """A reduced-precision SpMV: it reads the first `read` segments of some operands; segments 0: all in fp64."""
 
     segments: int = 0
     read: int = 0
@@ -51,7 +49,7 @@ class Product:
 
     @classmethod
     def parse(cls, kernel: str, axes: Mapping[str, str]) -> tuple[str, "Product"]:
-        """The layout and the product of a case's kernel and axes."""
+        """Return the layout and the product of the kernel and axes of a case."""
         layout, _, stored = kernel.partition("+")
         if stored == FULL:
             return layout, cls()
@@ -60,32 +58,32 @@ class Product:
 
     @property
     def of_values(self) -> int:
-        """Segments of each value that are read; 0: fp64."""
+        """Number of segments read per value; 0: fp64."""
         return 0 if self.operands == "p" else self.read
 
     @property
     def of_ranks(self) -> int:
-        """Segments of each rank that are read; 0: fp64."""
+        """Number of segments read per rank; 0: fp64."""
         return 0 if self.operands == "A" else self.read
 
     @property
     def bits(self) -> tuple[int, int]:
-        """Bits that are read of each value and of each rank."""
+        """Bits read per value and per rank."""
         of_values, of_ranks = (BITS // self.segments * k if k else BITS for k in (self.of_values, self.of_ranks))
         return of_values, of_ranks
 
     @property
     def block_bytes(self) -> int:
-        """As `cpms.Segmented` has it."""
+        """Bytes of a block, as in `cpms.Segmented`."""
         return BLOCKS[self.block]
 
     @property
     def types(self) -> str:
-        """Template arguments of its kernel, but for the type of the row pointers."""
+        """Template arguments of its kernel, without the type of the row pointers."""
         return f"{self.segments or SEGMENTS[0]}, {self.of_values}, {self.of_ranks}, {self.block_bytes}"
 
     def case(self, matrix_id: str, layout: str, triangle: Part = "full") -> Case:
-        """Its case: `csr/thread+cpms2` and what is read."""
+        """Return its case, such as the kernel `csr/thread+cpms2` with the axes of what it reads."""
         of = (("triangle", triangle),) if triangle != "full" else ()
         if not self.segments:
             return Case(matrix_id, f"{layout}+{FULL}", "warm", of)
@@ -94,7 +92,7 @@ class Product:
 
 
 def products_in(blocks: Iterable[Block]) -> tuple[Product, ...]:
-    """All products in blocks of these sizes; fp64 first: it enters every round twice."""
+    """Return all products in blocks of these sizes; fp64, the control kernel, first."""
     return (
         Product(),
         *(

@@ -1,4 +1,4 @@
-"""PageRank by iterative refinement: what is wrong is found in fp64, what mends it in 32 bits.
+"""PageRank by iterative refinement: residuals in fp64, corrections in 32 or 64 bits.
 
     p := e/n
     repeat
@@ -22,22 +22,20 @@ from gpu_engine.pagerank.graph import PageRankParams
 from gpu_engine.pagerank.run import CORRECT, Do, Lap, Part, Run, State, plainly
 
 GAIN = {32: 2.0**-20, 64: 0.0}
-"""A correction in so many bits is good enough when its change is this share of what it mends: its rounding allows for
-little more.
-"""
+"""Relative change, by bits, below which a correction is accurate enough; rounding allows for little more."""
 
 MARGIN = 0.7
-"""Of ε, which the change of the last correction has to come under: the residual after it is about as large."""
+"""Factor of ε for the change of the last correction, because the residual after it is about as large."""
 
 PATIENCE = 6
-"""Passes without a smaller change after which a correction is as good as its bits allow."""
+"""Passes without a smaller change after which a correction is as accurate as its bits allow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """What a refinement does; it counts passes in 32 bits as those of one segment, passes in fp64 as those of two.
+    """Parameters of iterative refinement; correction passes count as one segment, residual passes in fp64 as two.
 
-    bits  of a correction; 64: all that a run gains comes from the weights of its passes
+    bits  bits of a correction; with 64 all speedup comes from the weights of the passes
     """
 
     bits: Literal[32, 64]
@@ -45,7 +43,7 @@ class Refinement:
     first: int = 1
 
     def mantissa_bits(self, _: int) -> int:
-        """52: what a run ends with is a pass in fp64."""
+        """Return 52, because a run ends with a pass in fp64."""
         return 52
 
 
@@ -53,9 +51,9 @@ class Refinement:
 class Pass:
     """One pass over the links.
 
-    read      1: the next correction, in `bits`; 2: the residual of the ranks is found in fp64
-    weight    ω of Chebyshev's semi-iteration; 1: the plain one
-    corrects  whether the ranks are mended after it
+    read      1: compute the next correction, in `bits`; 2: compute the residual of the ranks, in fp64
+    weight    ω of Chebyshev's semi-iteration; 1: plain iteration
+    corrects  whether the ranks are corrected after it
     """
 
     read: int
@@ -64,7 +62,7 @@ class Pass:
 
     @property
     def write(self) -> int:
-        """As read: it counts under this."""
+        """Precision under which the pass counts, equal to `read`."""
         return self.read
 
 
@@ -77,28 +75,28 @@ class RefinedRanks(State, Protocol):
     undirected: bool
 
     def residual(self) -> None:
-        """r := G(p) − p and d := r."""
+        """Compute r := G(p) − p and d := r."""
         ...
 
     def sweep(self, weight: float) -> None:
-        """The next correction, with the ω of Chebyshev's semi-iteration."""
+        """Compute the next correction, with the weight ω of Chebyshev's semi-iteration."""
         ...
 
     def correct(self) -> None:
-        """p := p + d."""
+        """Compute p := p + d."""
         ...
 
 
 def iterate(
     ranks: RefinedRanks, params: PageRankParams, refinement: Refinement, lap: Lap = lambda: None, do: Do = plainly
 ) -> Run:
-    """Refines from e/n until γ < ε, γ stands still, or iterations_max."""
+    """Refine from e/n until γ < ε, γ stalls, or iterations_max; return the run."""
     ranks.reset()
     steps: list[Pass] = []
     gammas: list[float] = []
 
     def done(step: Pass) -> float:
-        for _, act in acts(ranks, step):
+        for _, act in phases(ranks, step):
             do(act)
         steps.append(step)
         gammas.append(ranks.gamma())
@@ -120,7 +118,7 @@ def iterate(
 
 
 def _until(changes: Iterator[float], enough: float, most: int) -> None:
-    """Takes changes up to one that is small enough, or while they become smaller."""
+    """Consume changes until one is small enough or they stop shrinking."""
     best, since = math.inf, 0
     for change in itertools.islice(changes, most):
         best, since = (change, 0) if change < best else (best, since + 1)
@@ -129,7 +127,7 @@ def _until(changes: Iterator[float], enough: float, most: int) -> None:
 
 
 def _weights(accelerated: bool, damping: float) -> Iterator[float]:
-    """ω of one pass after the other."""
+    """Yield the weight ω of each pass."""
     if not accelerated:
         yield from itertools.repeat(1.0)
     yield 1.0
@@ -139,8 +137,8 @@ def _weights(accelerated: bool, damping: float) -> Iterator[float]:
         yield weight
 
 
-def acts(ranks: RefinedRanks, step: Pass) -> Iterator[tuple[str, Callable[[], None]]]:
-    """(phase, what to do) of one pass, in order."""
+def phases(ranks: RefinedRanks, step: Pass) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield (phase, action) of one pass, in order."""
     yield "pull", ranks.residual if step.read == 2 else lambda: ranks.sweep(step.weight)
     yield "norm", ranks.norm
     if step.corrects:
@@ -148,7 +146,7 @@ def acts(ranks: RefinedRanks, step: Pass) -> Iterator[tuple[str, Callable[[], No
 
 
 def replayed(ranks: RefinedRanks, _: Refinement, steps: Sequence[Pass]) -> Iterator[Part]:
-    """(pass, phase, what to do) of a whole run; it asks no γ and so waits for nothing."""
+    """Yield (pass, phase, action) of a complete run; it reads no γ and so never waits."""
     for number, step in enumerate(steps):
-        for phase, act in acts(ranks, step):
+        for phase, act in phases(ranks, step):
             yield number, phase, act

@@ -1,4 +1,4 @@
-"""A run of PageRank: the iterations that the schedule asks for, and the same steps once more, to be timed."""
+"""A run of PageRank: `iterate` makes the iterations of a schedule, `replayed` repeats its steps to time them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,75 +8,79 @@ from gpu_engine.pagerank.graph import PageRankParams
 from gpu_engine.pagerank.schedule import Schedule, Step, advance, converts, ends, start
 
 PHASES = ("pull", "norm", "scale", "convert")
-"""What a run is made of: the product with all that a page does for itself; γ and the base of the next iteration from
-the sums, or by norms of the ranks; ‖p‖₁ = 1 at a change of precision; segments to fp64.
+"""Phases of a run.
+
+pull     the SpMV with all other work per page
+norm     γ and the base of the next iteration, from the sums of the pull or by norms of the ranks
+scale    scaling to ‖p‖₁ = 1 at a change of precision
+convert  conversion of segments to fp64
 """
 
 CORRECT = "correct"
-"""The phase that a refinement has beside them: ranks and what mends them are added."""
+"""Further phase of iterative refinement: adds the correction to the ranks."""
 
 
 class State(Protocol):
-    """The state of a run on a device, however it stores ranks and matrix values."""
+    """State of a run on a device, for any storage of ranks and matrix values."""
 
     def reset(self, first: int = 1) -> None:
-        """p := e/n, in the first segments where there are any."""
+        """Set p := e/n, in the first segments if there are segments."""
         ...
 
     def rewinder(self, first: int = 1) -> Callable[[], None]:
-        """A reset to go before a run of the same steps as the one that has just ended, however it is launched."""
+        """Return a reset for repeating the steps of the run that has just ended, also as a CUDA graph."""
         ...
 
     def norm(self) -> None:
-        """γ and the base of the next iteration, from the sums of the pull."""
+        """Compute γ and the base of the next iteration from the sums of the pull."""
         ...
 
     def gamma(self) -> float:
-        """γ of the values as stored."""
+        """Return γ of the values as stored."""
         ...
 
     def ranks(self) -> Any:
-        """A copy of p: float64 [n], on the host."""
+        """Return a copy of p: float64 [n], on the host."""
         ...
 
     def gather(self) -> Callable[[], None] | None:
-        """A probe that streams the links and gathers p at the precision of the last reset; None where there is none."""
+        """Return a probe that streams the links and gathers p at the precision of the last reset, or None."""
         ...
 
     @property
     def stored_bytes(self) -> int:
-        """The matrix and the rank vectors as stored."""
+        """Bytes of the matrix and the rank vectors as stored."""
         ...
 
 
 class Ranks(State, Protocol):
-    """The state of Algorithm 1.
+    """State of Algorithm 1.
 
-    scales  whether `scale` is work of its own; where it is not, the next pull multiplies what it reads
+    scales  whether `scale` is a separate step; if not, the next pull scales what it reads
     """
 
     scales: bool
 
     def pull(self, read: int, write: int) -> None:
-        """The new ranks of one iteration."""
+        """Compute the new ranks of one iteration."""
         ...
 
     def scale(self, k: int) -> None:
-        """Scales the ranks, written in k segments, to ‖p‖₁ = 1."""
+        """Scale the ranks, written in k segments, to ‖p‖₁ = 1."""
         ...
 
     def convert(self) -> None:
-        """Everything into fp64, in place."""
+        """Convert values and ranks to fp64, in place."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What the iterations did.
+    """The iterations of a run.
 
-    gammas     γ of each
-    steps      what each read and wrote, in order
-    converged  whether γ came under ε
+    gammas     γ of each iteration
+    steps      segments that each iteration read and wrote
+    converged  whether γ < ε was reached
     """
 
     schedule: Any
@@ -86,7 +90,7 @@ class Run:
 
     @property
     def outcome(self) -> dict[str, str]:
-        """State and note of its measurement."""
+        """`state` and `note` of its measurement."""
         if self.converged:
             return {"state": "ok", "note": ""}
         gamma = self.gammas[-1] if self.gammas else 0.0
@@ -100,65 +104,65 @@ class Run:
 
     @property
     def written(self) -> tuple[int, ...]:
-        """Segments that each iteration wrote: the precision under which it counts."""
+        """Segments that each iteration wrote, the precision under which it counts."""
         return tuple(step.write for step in self.steps)
 
 
 Lap = Callable[[], None]
-"""Called after each iteration; what it raises ends the run."""
+"""Call after each iteration; an exception stops the run."""
 
 Act = Callable[[], None]
-"""A part of an iteration."""
+"""One phase of an iteration, as a call."""
 
 Do = Callable[[Act], None]
-"""Does a part; what times it does it between two looks at a clock."""
+"""Function that runs a phase, possibly timing it."""
 
 Part = tuple[int, str, Act]
-"""(iteration, phase, what to do)."""
+"""(iteration, phase, action)."""
 
 
 def plainly(act: Act) -> None:
-    """Does a part and nothing else."""
+    """Run a phase without timing it."""
     act()
 
 
 class Procedure(Protocol):
-    """What drives the state of a run: a module with these functions."""
+    """Module that drives the state of a run."""
 
     def iterate(self, ranks: Any, params: PageRankParams, schedule: Any, lap: Lap = ..., do: Do = ..., /) -> Run:
-        """A run from e/n until γ < ε, it gives up, or iterations_max; its parts are done in the order of `replayed`."""
+        """Run from e/n until γ < ε, γ stalls, or iterations_max; phases run in the order of `replayed`."""
         ...
 
     def replayed(self, ranks: Any, schedule: Any, steps: Sequence[Any], /) -> Iterator[Part]:
-        """A whole run part by part; it asks no γ and so waits for nothing."""
+        """Yield the phases of a complete run; it reads no γ and so never waits."""
         ...
 
 
 PLAIN = Schedule(segments=2, start_segments=2)
-"""The schedule of what is not stored in segments: full precision from the first iteration on."""
+"""Schedule without segments: full precision from the first iteration on."""
 
 
 PATIENCE = 20
-"""Iterations of one precision without a smaller γ after which a run gives up: it resolves no more."""
+"""Iterations of one precision without a smaller γ after which a run gives up, because γ has stalled."""
 
 
 def iterate(
     ranks: Ranks, params: PageRankParams, schedule: Schedule = PLAIN, lap: Lap = lambda: None, do: Do = plainly
 ) -> Run:
-    """Algorithm 1 from e/n until γ < ε, the schedule's precision allowing, γ stands still, or iterations_max."""
+    """Run Algorithm 1 from e/n until γ < ε at sufficient precision, γ stalls, or iterations_max; return the run."""
     ranks.reset(schedule.start_segments)
     step, gammas, steps = start(schedule), [], []  # type: Step, list[float], list[Step]
     converged, since = False, 0
     while len(steps) < params.iterations_max and not converged and not _stands_still(gammas[since:]):
-        for _, act in acts(ranks, schedule, step):
+        for _, act in phases(ranks, schedule, step):
             do(act)
         steps.append(step)
         gammas.append(ranks.gamma())
         lap()
         if step.transition:
-            # Cut values may have stood still, with a γ that full ones reach much later.
+            # Truncated values may have stalled at a γ that full precision reaches much later.
             since = len(steps)
-        # Scaling to ‖p‖₁ = 1 moves ranks whose sum is another one, and γ has not seen it.
+        # Scaling to ‖p‖₁ = 1 changes the ranks after γ was computed.
         moved = step.transition and params.dangling != "teleport"
         step = advance(schedule, step, gammas[-1])
         converged = ends(step, params.epsilon) and not moved
@@ -169,8 +173,8 @@ def _stands_still(gammas: Sequence[float]) -> bool:
     return len(gammas) > PATIENCE and min(gammas[-PATIENCE:]) >= min(gammas[:-PATIENCE])
 
 
-def acts(ranks: Ranks, schedule: Schedule, step: Step) -> Iterator[tuple[str, Act]]:
-    """(phase, what to do) of one iteration, in order."""
+def phases(ranks: Ranks, schedule: Schedule, step: Step) -> Iterator[tuple[str, Act]]:
+    """Yield (phase, action) of one iteration, in order."""
     yield "pull", lambda: ranks.pull(step.read, step.write)
     yield "norm", ranks.norm
     if step.transition and ranks.scales:
@@ -180,7 +184,7 @@ def acts(ranks: Ranks, schedule: Schedule, step: Step) -> Iterator[tuple[str, Ac
 
 
 def replayed(ranks: Ranks, schedule: Schedule, steps: Sequence[Step]) -> Iterator[Part]:
-    """(iteration, phase, what to do) of a whole run; it asks no γ and so waits for nothing."""
+    """Yield (iteration, phase, action) of a complete run; it reads no γ and so never waits."""
     for number, step in enumerate(steps):
-        for phase, act in acts(ranks, schedule, step):
+        for phase, act in phases(ranks, schedule, step):
             yield number, phase, act

@@ -1,7 +1,7 @@
-"""Ranks on a GPU as the CPMS PageRank paper has them: every thing that an iteration does is a kernel of its own.
+"""Ranks on a GPU as in the CPMS PageRank paper: every step of an iteration is a separate kernel.
 
-Used as those of cuda_ranks.py, which do the same in two kernels. Here the product, each norm in two steps, the scaling
-of p and the conversion of values and ranks follow one another, so that each has a time.
+Usage as in cuda_ranks.py, which fuses the steps into two kernels. Here the SpMV, each norm in two steps, the scaling of
+p, and the conversion of values and ranks run one after the other, so that each can be timed.
 Source: CPMS PageRank paper, §IV.B and §IV.C.
 """
 
@@ -19,19 +19,19 @@ from gpu_engine.pagerank.cuda_ranks import Rewindable
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 
 PARTS = 1024
-"""Blocks of the first step of a norm at most: no GPU of today runs more of them at once."""
+"""Most blocks of the first step of a norm; no current GPU runs more of them at once."""
 
 GAMMA, LOST, MASS = range(3)
-"""Places of the results of norms: of the change, of the dangling pages, of all."""
+"""Indices of the norms: of the change, of the dangling pages, and of all ranks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What is where: replaced, never changed, so that a run that was captured in a graph can begin again.
+    """State of the arrays; replaced, never modified, so that a captured run can be repeated.
 
-    values, p, next  storage: float64 arrays, of segments or of numbers
-    read             segments of the values and of p that are used; 0: they are numbers
-    previous         the same of the ranks in next, which were read by the last product
+    values, p, next  storage: float64 arrays, in segments or not
+    read             segments used of the values and of p; 0: no segments
+    previous         segments used of the ranks in next, which the last SpMV read
     """
 
     values: Any
@@ -42,9 +42,9 @@ class Stored:
 
 
 class UnfusedRanks(Rewindable):
-    """Ranks and values in fp64 or in segments, the matrix in one of the paper's layouts of PULLS.
+    """Ranks and values in fp64 or in segments, with the matrix in a layout of the paper.
 
-    The rank of the dangling pages is summed up at the end of an iteration, for the next one.
+    The rank of the dangling pages is summed at the end of an iteration, for the next one.
     """
 
     scales = True
@@ -59,8 +59,10 @@ class UnfusedRanks(Rewindable):
         convert: bool = True,
         short: bool = False,
     ) -> None:
-        """convert  at full precision turn values and ranks into fp64, in place; else they stay in segments
-        short    segments with short exponents
+        """Store the graph on the device.
+
+        convert  whether values and ranks become fp64 in place at full precision, or stay in segments
+        short    whether segments have short exponents
         """
         self._xp, self._params, self._n, self._segments, self._short = xp, params, graph.n, segments, short
         self._converts = convert and bool(segments)
@@ -78,16 +80,16 @@ class UnfusedRanks(Rewindable):
 
     @property
     def stored_bytes(self) -> int:
-        """The pattern, the values and two rank vectors."""
+        """Bytes of the pattern, the values and two rank vectors."""
         s = self._stored
         return self._pull.nbytes + int(s.values.nbytes + s.p.nbytes + s.next.nbytes)
 
     def reset(self, first: int = 1) -> None:
-        """p := e/n in the first segments, and s, the rank of its dangling pages."""
+        """Set p := e/n in the first segments, and s, the rank of its dangling pages."""
         s = self._stored
         if self._segments and not s.read:
             cpms.to_cpms(s.values, self._slots, self._segments, self._short)
-        # What is left of other segments would be joined with the ranks at the end.
+        # Cleared, because the other segments would be joined with the ranks at the end.
         s.p.fill(0.0), s.next.fill(0.0)
         read = min(first, self._segments)
         start = self._xp.full(self._n, 1.0 / max(self._n, 1))
@@ -101,22 +103,22 @@ class UnfusedRanks(Rewindable):
         self._norms.fill(0.0)
         self._select()
 
-    def pull(self, read: int, write: int) -> None:  # noqa: ARG002 (the ranks know in what they are)
-        """Launches the product, with teleport and the rank of dangling pages, that writes so many segments."""
+    def pull(self, read: int, write: int) -> None:  # noqa: ARG002 (the state has the segments that are read)
+        """Launch the SpMV, with teleport and the rank of dangling pages, that writes the given number of segments."""
         s = self._stored
         written = write if s.read else 0
         self._stored = replace(s, p=s.next, next=s.p, read=written, previous=s.read)
         if self._n == 0:
             return
-        own, params = self._kind(s.read), self._params
+        kind, params = self._kind(s.read), self._params
         ranks = self._units(s.p, self._n, s.read), self._units(s.next, self._n, written)
         rule = params.damping, (1.0 - params.damping) / self._n, params.dangling_factor / self._n
         arguments = (*ranks, *map(np.float64, rule), self._norm(LOST))
-        types, values = f"{own}, {own}, {self._kind(written)}", self._units(s.values, self._slots, s.read)
+        types, values = f"{kind}, {kind}, {self._kind(written)}", self._units(s.values, self._slots, s.read)
         self._pull.launch(self._source, types, values, arguments)
 
     def norm(self) -> None:
-        """Launches the norm of the change and, where p is not scaled first, that of its dangling pages."""
+        """Launch the norm of the change and, if p is not scaled first, that of its dangling pages."""
         s = self._stored
         old, new = self._units(s.next, self._n, s.previous), self._units(s.p, self._n, s.read)
         norm = NORMS[self._params.norm]
@@ -126,12 +128,12 @@ class UnfusedRanks(Rewindable):
             self._select()
 
     def gamma(self) -> float:
-        """γ of the iteration before, of the values as stored; waits for it."""
-        found = float(self._norms[GAMMA])
-        return found**0.5 if self._params.norm == "L2" else found
+        """Wait for and return γ of the previous iteration, of the values as stored."""
+        gamma = float(self._norms[GAMMA])
+        return gamma**0.5 if self._params.norm == "L2" else gamma
 
     def scale(self, k: int) -> None:
-        """Launches ‖p‖₁, the scaling of p in its first k segments, and the norm of its dangling pages."""
+        """Launch ‖p‖₁, the scaling of p in its first k segments, and the norm of its dangling pages."""
         p = self._units(self._stored.p, self._n, k)
         self._reduce(f"norm_of_ranks<{self._kind(k)}>", self._n, (p,), NORMS["L1"], MASS)
         if self._n:
@@ -140,7 +142,7 @@ class UnfusedRanks(Rewindable):
         self._select()
 
     def convert(self) -> None:
-        """Values and ranks into fp64, in place, unless they are to stay in segments."""
+        """Convert values and ranks to fp64, in place, unless they stay in segments."""
         s = self._stored
         if self._converts:
             for storage, size in ((s.values, self._slots), (s.p, self._n)):
@@ -148,23 +150,23 @@ class UnfusedRanks(Rewindable):
             self._stored = replace(s, read=0, previous=0)
 
     def ranks(self) -> Any:
-        """A copy of p: float64 [n], on the host."""
+        """Return a copy of p: float64 [n], on the host."""
         s = self._stored
         p = cpms.read(self._in_segments(s.p, self._n), s.read) if s.read else s.p[: self._n].copy()
         return p if isinstance(p, np.ndarray) else p.get()
 
     def gather(self) -> None:
-        """The probe is that of the fused kernels."""
+        """Return None, because only the fused kernels have a gather probe."""
         return
 
     def _select(self) -> None:
-        """Σ p over the dangling pages, line 5 of Algorithm 1."""
+        """Launch Σ p over the dangling pages, line 5 of Algorithm 1."""
         s, count = self._stored, int(self._dangling.size)
         p = self._units(s.p, self._n, s.read)
         self._reduce(f"norm_of_selected<{self._kind(s.read)}>", count, (self._dangling, p), NORMS["L1"], LOST)
 
     def _reduce(self, first: str, count: int, arguments: tuple[Any, ...], norm: int, place: int) -> None:
-        """A norm of so many ranks in two steps; of none there is nothing to launch."""
+        """Launch a norm of `count` ranks in two steps; nothing for no ranks."""
         if not count:
             return
         blocks = min(-(-count // SETTLE_BLOCK), PARTS)
@@ -173,23 +175,23 @@ class UnfusedRanks(Rewindable):
         self._source.function("join_blocks")((1,), (SETTLE_BLOCK,), step)
 
     def _norm(self, place: int) -> Any:
-        """A result of a norm, on the device."""
+        """Return the result of a norm, on the device."""
         return self._norms[place : place + 1]
 
     def _kind(self, read: int) -> str:
         return head(self._segments, read, self._short) if read else FP64
 
     def _in_segments(self, storage: Any, size: int) -> cpms.Segmented:
-        """Storage as what it holds."""
+        """Return storage as segments."""
         return cpms.Segmented(storage, size, self._segments, short=self._short)
 
     def _units(self, storage: Any, size: int, read: int) -> Any:
-        """Storage as kernels take it."""
+        """Return storage as kernels take it."""
         return self._in_segments(storage, size).units if read else storage
 
 
 def source_of(layout: str, segments: int, pointer: str, short: bool = False) -> CudaSource:
-    """All kernels of runs in a layout of PULLS; segments: of every value, 0 for fp64; short: with short exponents."""
+    """Return all kernels of runs in a layout of PULLS; segments: per value, 0 for fp64; short: short exponents."""
     names: list[str] = ["join_blocks"]
     for read, write in _steps(segments, short):
         names += PULLS[layout].names(pointer, f"{read}, {read}, {write}")
@@ -201,10 +203,10 @@ def source_of(layout: str, segments: int, pointer: str, short: bool = False) -> 
 
 
 def _steps(segments: int, short: bool) -> Iterator[tuple[str, str]]:
-    """What iterations read and write: each number of segments, each change to one more, and fp64."""
+    """Yield the types that iterations read and write: each number of segments, each change to one more, and fp64."""
     for k in range(1, segments + 1):
-        own = head(segments, k, short)
-        yield own, own
+        kind = head(segments, k, short)
+        yield kind, kind
         if k < segments:
-            yield own, head(segments, k + 1, short)
+            yield kind, head(segments, k + 1, short)
     yield FP64, FP64

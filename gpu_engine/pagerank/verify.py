@@ -1,6 +1,6 @@
-"""Whether a rank vector is right: slow, in extended precision, and with no code in common with what it judges.
+"""Verification of rank vectors: slow, in extended precision, and independent of the code that computes them.
 
-It goes from the adjacency matrix and pushes along the links, where the kernels pull; only `reference` pulls.
+It starts from the adjacency matrix and pushes along the links, while the kernels pull; only `reference` pulls.
 """
 
 from dataclasses import dataclass
@@ -14,22 +14,22 @@ from gpu_engine.errors import KernelError
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 
 ROUNDING = 1e-12
-"""What the fp64 sums of an iteration may add to the residual: far over what they do, far under the default ε."""
+"""Allowance for the rounding of an iteration in the residual: far above its effect, far below the default ε."""
 
 CUTS = 4
-"""Reading m mantissa bits changes each of matrix, vector, result and norm by 2^(−m) of its size at most."""
+"""Number of truncations per iteration: matrix, vector, result and norm change by at most 2^(−m) of their size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What may be said of a rank vector p.
+    """Result of the verification of a rank vector p.
 
     residual    ‖G(p) − p‖₁, G line 6 of Algorithm 1
     mass_error  |‖p‖₁ − 1|
-    distance    ‖p − expected‖₁; None where nothing is expected
-    top_k_agreement  share, 0 to 1, of the top pages of `expected` that are top pages of p, ranks within `slack` being equal;
-                None where nothing is expected, or the slack is as large as these ranks
-    slack       what two ranks may differ by for all that the residuals of p and `expected` say; None without damping
+    distance    ‖p − expected‖₁; None without an expected vector
+    top_k_agreement  share, 0 to 1, of the top pages of `expected` that are top pages of p; ranks within `slack` count
+                as equal. None without an expected vector, or if the slack is as large as these ranks
+    slack       largest difference of two ranks that the residuals of p and `expected` allow; None without damping
     """
 
     residual: float
@@ -40,7 +40,7 @@ class Verification:
 
 
 class Verifier:
-    """Judges rank vectors of one graph; what it knows of the graph is worked out once, from the adjacency matrix."""
+    """Verification of rank vectors of one graph; the data of the graph are computed once."""
 
     def __init__(self, adjacency: CsrMatrix, params: PageRankParams) -> None:
         self._n, self._params = adjacency.n_rows, params
@@ -50,12 +50,12 @@ class Verifier:
         self._totals = self._links.T @ np.ones(self._n, np.longdouble)
 
     def verify(self, p: Any, expected: Any | None = None, top: int = 100) -> Verification:
-        """Judges p, float64 [n], against the definition and, where given, an expected vector with its `top` pages.
+        """Verify p, float64 [n], against the definition and, if given, against an expected vector and its `top` pages.
 
-        Raises KernelError where p has not one element a page.
+        Raise KernelError if p does not have one element per page.
         """
         if np.shape(p) != (self._n,):
-            raise KernelError(f"The rank vector has shape {np.shape(p)}; {self._n} pages need one rank each.")
+            raise KernelError(f"Wrong ranks: the vector has shape {np.shape(p)}, but there are {self._n} pages.")
         exact = np.asarray(p, dtype=np.longdouble)
         residual = self._residual(exact)
         mass_error = abs(float(np.abs(exact).sum() - 1)) if exact.size else 0.0
@@ -63,33 +63,33 @@ class Verifier:
             return Verification(residual, mass_error)
         distance = float(np.abs(exact - np.asarray(expected, dtype=np.longdouble)).sum())
         if self._params.damping == 1:
-            # G brings no two vectors closer then, so that a residual bounds no error.
+            # Without damping G does not contract, so that a residual does not bound the error.
             return Verification(residual, mass_error, distance, top_k_agreement(p, expected, top))
-        # G brings vectors closer by the damping, so ‖p − p*‖₁ ≤ residual / (1 − δ) for the exact ranks p*.
+        # G contracts by the damping factor, so ‖p − p*‖₁ ≤ residual / (1 − δ) for the exact ranks p*.
         slack = (residual + self._residual_of_expected(expected)) / (1 - self._params.damping)
         return Verification(residual, mass_error, distance, top_k_agreement(p, expected, top, slack), slack)
 
     def check(
         self, p: Any, gamma: float, mantissa_bits: int = 52, expected: Any | None = None, top: int = 100
     ) -> Verification:
-        """Verifies the outcome of a run that ended with γ = `gamma` in an iteration that read so many mantissa bits.
+        """Verify the ranks of a run that ended with γ = `gamma` in an iteration that read `mantissa_bits` bits.
 
-        An iteration brings no two vectors further apart, so the residual is at most the last change, in L1, and what
-        rounding and cutting add. Raises KernelError where it is more, or no number.
+        An iteration does not increase the distance of two vectors, so the residual is at most the last change in L1
+        plus rounding and truncation. Raise KernelError if it is larger, or NaN.
         """
-        found = self.verify(p, expected, top)
+        verification = self.verify(p, expected, top)
         # ‖v‖₁ ≤ √n·‖v‖₂ and ‖v‖₁ ≤ n·‖v‖∞.
         widest = {"L1": 1.0, "L2": self._n**0.5, "Linf": float(self._n)}[self._params.norm]
         limit = widest * gamma + CUTS * 2.0**-mantissa_bits + ROUNDING
-        if not found.residual <= limit:
+        if not verification.residual <= limit:
             raise KernelError(
-                f"Wrong ranks: another iteration changes them by {found.residual:.3g} in L1; after a last change of "
-                f"{gamma:.3g} ({self._params.norm}) it may be {limit:.3g} at most."
+                f"Wrong ranks: another iteration changes them by {verification.residual:.3g} in L1; after a last "
+                f"change of {gamma:.3g} ({self._params.norm}) the limit is {limit:.3g}."
             )
-        return found
+        return verification
 
     def _residual_of_expected(self, expected: Any) -> float:
-        """The residual of ranks that many runs are held against: computed once."""
+        """Return the residual of the expected ranks, computed once for all runs."""
         if self._expected is None or self._expected[0] is not expected:
             self._expected = expected, self._residual(np.asarray(expected, dtype=np.longdouble))
         return self._expected[1]
@@ -98,7 +98,7 @@ class Verifier:
         return float(np.abs(self._pushed(p) - p).sum())
 
     def _pushed(self, p: Any) -> Any:
-        """longdouble [n]: G(p), every page adding to those it links to."""
+        """Return G(p), longdouble [n], where every page adds to those it links to."""
         scaled = np.divide(p, self._totals, out=np.zeros_like(p), where=self._totals > 0)
         s = p[self._totals == 0].sum()
         damping = np.longdouble(self._params.damping)
@@ -109,17 +109,17 @@ class Verifier:
 def verify(
     adjacency: CsrMatrix, params: PageRankParams, p: Any, expected: Any | None = None, top: int = 100
 ) -> Verification:
-    """Judges one rank vector, as `Verifier.verify` does."""
+    """Verify one rank vector, as `Verifier.verify` does."""
     return Verifier(adjacency, params).verify(p, expected, top)
 
 
 def check(adjacency: CsrMatrix, params: PageRankParams, p: Any, gamma: float, mantissa_bits: int = 52) -> Verification:
-    """Verifies the outcome of one run, as `Verifier.check` does."""
+    """Verify the ranks of one run, as `Verifier.check` does."""
     return Verifier(adjacency, params).check(p, gamma, mantissa_bits)
 
 
 def top_pages(p: Any, top: int) -> Any:
-    """int64 [at most `top`]: the pages of the highest ranks, descending, ties by number."""
+    """Return the pages with the highest ranks, descending, ties by number: int64 [at most `top`]."""
     ranks, top = np.asarray(p), min(top, len(p))
     if not top:
         return np.zeros(0, np.int64)
@@ -132,8 +132,9 @@ def top_pages(p: Any, top: int) -> Any:
 def top_k_agreement(p: Any, expected: Any, top: int, slack: float = 0.0) -> float | None:
     """Return the share, 0 to 1, of the `top` highest ranks of `expected` that are also among those of p.
 
-    slack  a page is among them too whose rank is so little under the least of them: which of the two is higher is noise
-    None where the least of them is itself no more than the slack: then nothing tells top pages from others.
+    slack  a page whose rank is lower than the least of them by at most this also counts, because the order is noise
+
+    None if the least of them is at most the slack, because then top pages cannot be distinguished from others.
     """
     first, second = top_pages(p, top), top_pages(expected, top)
     if not second.size:
@@ -147,7 +148,7 @@ def top_k_agreement(p: Any, expected: Any, top: int, slack: float = 0.0) -> floa
 
 
 def reference(graph: TransitionMatrix, params: PageRankParams) -> tuple[Any, tuple[float, ...]]:
-    """Algorithm 1 with SciPy in fp64: p, float64 [n], and γ of every iteration, the last under ε if it converged."""
+    """Run Algorithm 1 with SciPy in fp64; return p, float64 [n], and γ of every iteration (at the end < ε)."""
     n = max(graph.n, 1)
     p, pull = np.full(graph.n, 1.0 / n), graph.pull.to_scipy()
     gammas: list[float] = []
@@ -162,14 +163,14 @@ def reference(graph: TransitionMatrix, params: PageRankParams) -> tuple[Any, tup
 
 
 def change(difference: Any, norm: str) -> float:
-    """The norm of a host vector; 0 for an empty one."""
+    """Return the norm of a host vector; 0 for an empty one."""
     if norm == "L2":
         return float(np.sqrt(np.square(difference).sum()))
     return float(np.abs(difference).sum() if norm == "L1" else np.abs(difference).max(initial=0.0))
 
 
 def _weighted_links(adjacency: CsrMatrix, params: PageRankParams) -> tuple[Any, Any, Any]:
-    """Source int64, target int64 and weight longdouble [links]."""
+    """Return source int64, target int64 and weight longdouble, each [links]."""
     n = adjacency.n_rows
     sources = np.repeat(np.arange(n, dtype=np.int64), np.diff(adjacency.indptr))
     targets = adjacency.indices.astype(np.int64)

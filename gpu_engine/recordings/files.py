@@ -1,7 +1,7 @@
-"""Recordings: the results of a study on a device, as a file that says them to whoever does not have that device.
+"""Recordings: files with reference results of a study on a device.
 
-It has measurements without raw samples, traces, the study, the device, its profile, and of each matrix everything but
-the values. Those that come with the product lie in `recorded/<device>/<study>.json.gz`.
+A recording has the measurements without raw samples, the traces, the study, the device with its profile, and the
+matrices without their values. The release contains `recorded/<device>/<study>.json.gz`.
 """
 
 import dataclasses
@@ -41,37 +41,38 @@ from gpu_engine.studies.results import SCHEMA
 T = TypeVar("T")
 
 SourceKind = Literal["upload", "generated", "collection"]
-"""Where the values of a matrix come from."""
+"""Kinds of sources of a matrix."""
 
 RECORDED = Path(str(files("gpu_engine") / "recorded"))
-"""The recordings that come with the product."""
+"""Folder of the recordings of the release."""
 
 ENDING = ".json.gz"
 BYTES_MAX = 2_000_000
 DOCUMENT_MAX = 2**24
-"""Most bytes of the document in the file."""
+"""Maximum number of bytes: BYTES_MAX of the file, DOCUMENT_MAX of the uncompressed document."""
 
 PLAIN = (b"[", b"{")
-"""How JSON begins that is not gzipped."""
+"""First bytes of JSON that is not compressed."""
 
 NAME_MAX = 200
-"""Most characters of the name of a matrix or a device."""
+"""Maximum number of characters of the name of a matrix or a device."""
 
 DEVICE_MAX = 40
 DEVICE = re.compile(rf"[a-z0-9][a-z0-9-]{{0,{DEVICE_MAX - 1}}}")
-"""What a recorded device is called."""
+"""Pattern of the folder name of a device."""
 
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
+"""Pattern of a fingerprint: sha256 in hexadecimal."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixRecord:
-    """A matrix of a recording: everything but its values.
+    """A matrix of a recording, without its values.
 
-    id           what the measurements call it
-    fingerprint  joins the results with the same matrix elsewhere; empty where nobody has read the values
-    features     as `gpu_engine.matrices.features` names them, None for what is not finite
-    source       where its values come from: `generated(…)`, `collected(…)` or `uploaded(…)`
+    id           id of the matrix in the measurements
+    fingerprint  identifies the same matrix elsewhere; empty if the values are unknown
+    features     named as in `gpu_engine.matrices.features`, None for non-finite ones
+    source       source of the values: `generated(…)`, `collected(…)`, or `uploaded(…)`
     """
 
     id: str
@@ -86,10 +87,10 @@ class MatrixRecord:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What a study found on a device.
+    """Results of a study on a device.
 
-    created_at  UTC, ISO 8601 with the offset; empty where nobody has said
-    device      as the worker knew it, `cuda:0` …; the measurements name the same
+    created_at  UTC, ISO 8601 with offset; empty if unknown
+    device      device of the worker, such as `cuda:0`, as in the measurements
     """
 
     study: str
@@ -102,36 +103,36 @@ class Recording:
 
 
 def generated(generator: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """The source of a generated matrix, defaults filled in; raises ParameterError for a call that is none."""
+    """Return the source of a generated matrix with all parameters; raises ParameterError for invalid ones."""
     full = dataclasses.asdict(parse_params(find_generator(generator).Params, params))
     return {"kind": "generated", "generator": generator, "params": full}
 
 
 def collected(name: str) -> dict[str, Any]:
-    """The source of a matrix of the SuiteSparse Matrix Collection: `Group/Name`."""
+    """Return the source of a matrix of the SuiteSparse Matrix Collection: `Group/Name`."""
     return {"kind": "collection", "name": name}
 
 
 def uploaded(filename: str) -> dict[str, Any]:
-    """The source of a matrix that only whoever has its file can measure."""
+    """Return the source of an uploaded matrix, which can be measured only with its file."""
     return {"kind": "upload", "filename": filename}
 
 
 def kind_of(source: Mapping[str, Any]) -> SourceKind:
-    """What a source is; whoever reads one asks here, so that a kind that nobody writes is a type error."""
+    """Return the kind of a source, typed so that unknown kinds are type errors."""
     return cast(SourceKind, source.get("kind"))
 
 
 def describe(matrix_id: str, name: str, matrix: CsrMatrix, source: Mapping[str, Any]) -> MatrixRecord:
-    """The record of a host matrix that the measurements call `matrix_id`."""
-    found = features.features(matrix)
-    return MatrixRecord(matrix_id, name, fingerprint(matrix), matrix.n_rows, matrix.n_cols, matrix.nnz, found, source)
+    """Return the record of a host matrix whose id in the measurements is `matrix_id`."""
+    known = features.features(matrix)
+    return MatrixRecord(matrix_id, name, fingerprint(matrix), matrix.n_rows, matrix.n_cols, matrix.nnz, known, source)
 
 
 def write(path: Path, recording: Recording) -> int:
-    """Writes a recording that comes with the product and returns its bytes.
+    """Write a recording of the release and return its size in bytes.
 
-    Raises InputError and TooLargeError as `dump`, and for a path that is not that of its study.
+    Raises InputError and TooLargeError as `dump`, and InputError for a wrong path.
     """
     _refuse(_name(path), _about_place(path, recording))
     data = dump(recording, _name(path))
@@ -141,11 +142,11 @@ def write(path: Path, recording: Recording) -> int:
 
 
 def dump(recording: Recording, name: str) -> bytes:
-    """The file of a recording, without raw samples; the same recording gives the same file.
+    """Return the file of a recording without raw samples; equal recordings give equal files.
 
-    name  as messages call it
+    name  name of the recording in messages
 
-    Raises InputError for a recording that contradicts itself, TooLargeError past BYTES_MAX or DOCUMENT_MAX.
+    Raises InputError for an inconsistent recording, TooLargeError above BYTES_MAX or DOCUMENT_MAX.
     """
     recording = dataclasses.replace(
         recording, measurements=tuple(dataclasses.replace(m, samples_s=()) for m in recording.measurements)
@@ -159,9 +160,9 @@ def dump(recording: Recording, name: str) -> bytes:
 
 
 def joined(earlier: Recording, later: Recording) -> Recording:
-    """The earlier recording with what a later one of the same study and device measured, anew or for the first time.
+    """Return the earlier recording updated with a later one of the same study and device.
 
-    What is measured anew keeps its place, so that a table changes where a figure does.
+    Cases measured again keep their position, so that the rows of tables keep their order.
     """
     cases = {measurement.case for measurement in later.measurements}
     return dataclasses.replace(
@@ -178,23 +179,23 @@ def _joined(earlier: Iterable[T], later: Iterable[T], key: Callable[[T], Hashabl
 
 
 def read(path: Path) -> Recording:
-    """The recording of a file of the product; raises InputError and TooLargeError as `load`."""
+    """Return the recording in a file of the release; raises InputError and TooLargeError as `load`."""
     recording = load(path.read_bytes(), _name(path))
     _refuse(_name(path), _about_place(path, recording))
     return recording
 
 
 def load(data: bytes, name: str) -> Recording:
-    """The recording in the bytes of a file; `document` and `of` one after the other."""
+    """Return the recording in the bytes of a file: `document`, then `of`."""
     return of(document(data, name), name)
 
 
 def document(data: bytes, name: str) -> Any:
-    """The JSON in the bytes of a file, gzipped or plain; no more than DOCUMENT_MAX of it are unpacked.
+    """Return the JSON in the bytes of a file, gzipped or plain; at most DOCUMENT_MAX bytes are uncompressed.
 
-    name  as messages call it
+    name  name of the file in messages
 
-    Raises InputError for what is no JSON, TooLargeError past BYTES_MAX or DOCUMENT_MAX.
+    Raises InputError for invalid JSON, TooLargeError above BYTES_MAX or DOCUMENT_MAX.
     """
     _check_size(name, len(data), BYTES_MAX)
     is_plain = data.lstrip()[:1] in PLAIN
@@ -204,15 +205,15 @@ def document(data: bytes, name: str) -> Any:
         return strict_json.loads(text)
     except (OSError, EOFError, zlib.error, ValueError) as error:
         kind = "JSON" if is_plain else "gzipped JSON"
-        raise InputError(f"{name} is not {kind}: {error}. Write it again.") from None
+        raise InputError(f"{name} is not {kind}: {error}. Create it again.") from None
 
 
-def of(found: Any, name: str) -> Recording:
-    """The recording that a document is; raises InputError unless it is whole and consistent."""
+def of(content: Any, name: str) -> Recording:
+    """Return the recording of a document; raises InputError if it is incomplete or inconsistent."""
     try:
-        recording = parse(found)
+        recording = parse(content)
     except (KeyError, TypeError, AttributeError, InputError) as error:
-        raise InputError(f"{name} does not hold a recording: {_reason(error)} Write it again.") from None
+        raise InputError(f"{name} is not a recording: {_reason(error)} Create it again.") from None
     _refuse(name, _contradictions(recording))
     return recording
 
@@ -225,16 +226,16 @@ def _unpacked(data: bytes) -> bytes:
 def _reason(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"{error} is missing."
-    return str(error) if isinstance(error, InputError) else "a part of it has another type than expected."
+    return str(error) if isinstance(error, InputError) else "a field has the wrong type."
 
 
 def parse(document: Any) -> Recording:
-    """The recording of a document; KeyError, TypeError, AttributeError or InputError where it is none."""
+    """Return the recording of a document; raises KeyError, TypeError, AttributeError, or InputError if invalid."""
     document = PRESENT.recording(document)
     name, profile = _text(document["study"]), document["profile"]
     details = study(name).details
     device = parse_params(DeviceInfo, document["device"])
-    # Measurements of an earlier release do not say the backend, which their device does.
+    # Measurements of earlier releases have no backend; that of their device is used.
     measurements = ({"backend": device.backend, **entry} for entry in document["measurements"])
     return Recording(
         name,
@@ -257,12 +258,12 @@ def _check_size(name: str, size: int, most: int) -> None:
     if size > most:
         unpacked = ", unpacked," if most == DOCUMENT_MAX else ""
         raise TooLargeError(
-            f"{name}{unpacked} has {size} bytes; a recording has at most {most}. Record fewer matrices or kernels."
+            f"{name}{unpacked} has {size} bytes; the limit is {most}. Record fewer matrices or kernels."
         )
 
 
 def _refuse(name: str, findings: Iterable[str]) -> None:
-    """Raises InputError naming the first thing that was found."""
+    """Raise InputError with the first of the findings."""
     for finding in findings:
         raise InputError(f"{name}: {finding}")
 
@@ -270,7 +271,7 @@ def _refuse(name: str, findings: Iterable[str]) -> None:
 def _about_place(path: Path, recording: Recording) -> Iterable[str]:
     known = study(recording.study).name
     if path.name != known + ENDING or not DEVICE.fullmatch(path.parent.name):
-        yield f"a recording of {known} lies in <device>/{known}{ENDING}, <device> of small letters, digits, dashes."
+        yield f"its path must be <device>/{known}{ENDING}, with lowercase letters, digits, and dashes in <device>."
 
 
 def _contradictions(recording: Recording) -> Iterable[str]:
@@ -285,36 +286,36 @@ def _about_device(recording: Recording) -> Iterable[str]:
     except ValueError:
         zone = None
     if zone is None:
-        yield f"created_at is {quote(recording.created_at)}; expected ISO 8601 with the offset from UTC."
+        yield f"created_at is {quote(recording.created_at)}; expected ISO 8601 with a UTC offset."
     if not 0 < len(recording.device.name) <= NAME_MAX:
-        yield f"the name of the device has {len(recording.device.name)} characters; 1 to {NAME_MAX} were expected."
+        yield f"the name of the device has {len(recording.device.name)} characters; expected 1 to {NAME_MAX}."
     if recording.profile is not None and not (recording.profile.bandwidth and recording.profile.measured_at):
-        yield "the profile has no bandwidth, or no time; give None where the device has no profile."
+        yield "the profile has no bandwidth or no time. Use None for a device without a profile."
 
 
 def _about_matrices(recording: Recording) -> Iterable[str]:
     for what in ("id", "fingerprint"):
         for value, times in Counter(getattr(matrix, what) for matrix in recording.matrices).items():
             if times > 1:
-                yield f"{times} matrices have the {what} {quote(value)}; each is recorded once."
+                yield f"{times} matrices have the {what} {quote(value)}. Record each matrix once."
     measured = {m.matrix_id for m in recording.measurements}
     for matrix in recording.matrices:
         if not FINGERPRINT.fullmatch(matrix.fingerprint):
-            yield f"the fingerprint of {quote(matrix.id)} is no sha256 in hexadecimal."
+            yield f"the fingerprint of {quote(matrix.id)} must be a sha256 in hexadecimal."
         if not 0 < len(matrix.name) <= NAME_MAX or min(matrix.n_rows, matrix.n_cols, matrix.nnz) < 0:
-            yield f"{quote(matrix.id)} has a name of 1 to {NAME_MAX} characters, and counts from 0 on."
+            yield f"{quote(matrix.id)} must have a name of 1 to {NAME_MAX} characters and no negative sizes."
         if matrix.id not in measured:
-            yield f"there is no measurement of {quote(matrix.id)}; leave the matrix out."
+            yield f"{quote(matrix.id)} has no measurement. Remove the matrix."
         if not _is_source(matrix.source):
-            yield f"the source of {quote(matrix.id)} is no generator's call, matrix of the collection or file."
+            yield f"the source of {quote(matrix.id)} must be a generator, a matrix of the collection, or a file."
 
 
 def _is_source(source: Mapping[str, Any]) -> bool:
-    """Whether one of the functions above gives such a source; raises ParameterError for a call that is none."""
+    """Return whether a source is valid; raises ParameterError for invalid parameters of a generator."""
     if kind_of(source) == "generated":
         return bool(generated(str(source.get("generator")), source.get("params", {})))
-    said = {"collection": "name", "upload": "filename"}.get(kind_of(source), "")
-    return isinstance(source.get(said), str)
+    key = {"collection": "name", "upload": "filename"}.get(kind_of(source), "")
+    return isinstance(source.get(key), str)
 
 
 def _about_measurements(recording: Recording) -> Iterable[str]:
@@ -322,14 +323,14 @@ def _about_measurements(recording: Recording) -> Iterable[str]:
     known, details = {matrix.id for matrix in recording.matrices}, study(recording.study).details
     for m in recording.measurements:
         if cases[m.case] > 1:
-            yield f"the case {quote(m.case)} is there {cases[m.case]} times."
+            yield f"the case {quote(m.case)} occurs {cases[m.case]} times."
         case = Case(m.matrix_id, m.kernel, m.cache, tuple(m.axes.items()))
         if m.matrix_id not in known:
-            yield f"the case {quote(m.case)} is of no matrix of the recording."
+            yield f"the matrix of the case {quote(m.case)} is not in the recording."
         if (m.case, m.format) != (case.key, case.format):
-            yield f"the case {quote(m.case)} is not {quote(case.key)}, as its matrix, kernel, cache state and axes say."
+            yield f"the case {quote(m.case)} must be {quote(case.key)}, from its matrix, kernel, cache state, and axes."
         if m.study != recording.study or not isinstance(m.details, details):
-            yield f"the case {quote(m.case)} is of the study {quote(m.study)}, or has not the details of this one."
+            yield f"the case {quote(m.case)} is of the study {quote(m.study)}, or has details of another study."
         if m.device != recording.device.id:
             yield f"the case {quote(m.case)} was measured on {quote(m.device)}, not on {quote(recording.device.id)}."
         if m.backend != recording.device.backend:
@@ -337,12 +338,12 @@ def _about_measurements(recording: Recording) -> Iterable[str]:
         if (m.state in TIMED) != (m.median_s is not None and m.median_s > 0):
             yield f"the case {quote(m.case)} is {m.state} with the time {m.median_s}."
         if m.samples_s:
-            yield f"the case {quote(m.case)} has raw samples; a recording has none."
+            yield f"the case {quote(m.case)} has raw samples, which recordings must not have."
     for trace in recording.traces:
         if trace.case not in cases:
-            yield f"the trace {quote(trace.case)} is of no case that was measured."
+            yield f"the trace {quote(trace.case)} has no measurement."
 
 
 def _name(path: Path) -> str:
-    """A recording as messages call it."""
+    """Return the name of a recording in messages."""
     return f"The recording {path.parent.name}/{path.name}"

@@ -1,7 +1,7 @@
-"""Results of Ginkgo's benchmark `spmv`, as its JSON has them: a recording of a device that is not here.
+"""Import of the JSON of Ginkgo's benchmark `spmv` as reference results.
 
-It has one time a format: no rounds and no interval, no profile of the device, no cold products, no date, and of a
-matrix neither values nor fingerprint. Whether its times are seconds or nanoseconds it does not say: their sizes do.
+The file has a single timing per format: no rounds, confidence intervals, device profile, cold SpMV, or date, and no
+values or fingerprints of matrices. The unit (seconds or nanoseconds) is not stated; it follows from the sizes.
 """
 
 import math
@@ -24,40 +24,41 @@ from gpu_engine.verdicts.noise import BYTES_PER_NONZERO
 T = TypeVar("T")
 
 LIBRARY = "ginkgo"
+"""Library part of the kernel names."""
 KERNEL = re.compile(rf"{LIBRARY}/[a-z0-9_]{{1,40}}(\+[a-z0-9_]{{1,40}})?")
-"""`ginkgo/csr`, `ginkgo/csr+rcm`: formats and orders are called as the benchmark calls them."""
+"""Pattern of kernel names such as `ginkgo/csr` and `ginkgo/csr+rcm`, with the names of the benchmark."""
 
 UNITS: Mapping[str, float] = {"seconds": 1.0, "nanoseconds": 1e-9}
-"""What Ginkgo's times are in → seconds: nanoseconds until the end of 2020, seconds since."""
+"""Unit of Ginkgo's times → seconds: nanoseconds until the end of 2020, seconds since then."""
 
 RATES = (1e4, 3e13)
-"""Bytes/s at which a product may move its compulsory bytes: no device is so slow, and the cache of none so fast.
+"""Plausible range of compulsory bytes per second: slower than any device, faster than any cache.
 
-In the wrong unit a time is off by 10⁹: there is little room for one that fits both.
+A wrong unit changes a time by 10⁹, so that a time rarely fits both units.
 """
 
 SHORTEST_S = 1e-8
-"""Nothing is called in less."""
+"""Least plausible time of an SpMV in seconds."""
 
 ERROR_MAX = 1e-10
-"""Largest relative distance of a right product, in the 2-norm: fp64 errs by 10⁻¹⁵, fp32 by 10⁻⁷."""
+"""Largest relative error (2-norm) of a correct SpMV: the error of fp64 is about 10⁻¹⁵, of fp32 10⁻⁷."""
 
 MIXED = "_mixed"
-"""In the names of formats that store their values in fewer bits."""
+"""Mark in the names of formats that store values in fewer bits."""
 
 NOTE_MAX = 300
-"""Most characters of a reason that are kept."""
+"""Maximum number of characters of a stored reason."""
 
 GPU = "cuda:0"
-"""What the device is called in the recording; the service has a name of its own for it."""
+"""Device id in the recording; the service replaces it."""
 
 TIMES, BENCHMARK, EXECUTOR = "times", "benchmark", "executor"
-"""Details of the device: the unit that was taken, whose benchmark it is, and what ran it there."""
+"""Keys of the device details: assumed unit, benchmark, and executor."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """What is said of a format; storage in bytes; max_relative_norm2 is None where it is no number."""
+    """Result of a format; storage in bytes; max_relative_norm2 is None if it is not a number."""
 
     completed: bool
     time: float | None = None
@@ -69,7 +70,7 @@ class _Result:
 
 @dataclass(frozen=True, slots=True)
 class _Lengths:
-    """What is said of the lengths of the rows."""
+    """Statistics of the row lengths."""
 
     min: int
     max: int
@@ -79,7 +80,7 @@ class _Lengths:
 
 @dataclass(frozen=True, slots=True)
 class _Matrix:
-    """What is said of a matrix."""
+    """Fields of a matrix."""
 
     rows: int = field(metadata={"ge": 1})
     cols: int = field(metadata={"ge": 1})
@@ -92,7 +93,7 @@ class _Matrix:
 
 @dataclass(frozen=True, slots=True)
 class _Dataset:
-    """What aggregated files say of the device."""
+    """Fields of the device in aggregated files."""
 
     system: str = ""
     executor: str = ""
@@ -100,7 +101,7 @@ class _Dataset:
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """An item of the array; results: by kernel."""
+    """An item of the array; results by kernel."""
 
     matrix: MatrixRecord
     results: Mapping[str, _Result]
@@ -108,59 +109,59 @@ class _Problem:
 
     @property
     def times(self) -> Iterator[tuple[str, float]]:
-        """What has a time, in words, and the time as it stands there."""
+        """(name of a result, time in the file's unit) of all completed results."""
         timed = ((kernel, r.time) for kernel, r in self.results.items() if r.completed and r.time)
         return ((f"{kernel} of {self.matrix.id}", time) for kernel, time in timed)
 
     @property
     def doubt(self) -> str:
-        """Why none of its times is believed; empty where they are."""
+        """Why the times of the item are rejected; empty if they are accepted."""
         stored = [r.storage for kernel, r in self.results.items() if r.completed and r.storage and MIXED not in kernel]
         least, nnz = min(stored, default=math.inf), self.matrix.nnz
         if least >= BYTES_PER_NONZERO * nnz:
             return ""
         return (
-            f"Refused: a format stores the matrix in {least:,} bytes, fewer than {BYTES_PER_NONZERO} for each of its "
-            f"{nnz:,} nonzeros. Explicit zeros were left out, or the values are no fp64."
+            f"Rejected: a format stores the matrix in {least:,} bytes, fewer than {BYTES_PER_NONZERO} bytes for each "
+            f"of its {nnz:,} nonzeros. Explicit zeros were dropped, or the values are not fp64."
         )
 
 
 def is_benchmark(document: Any) -> bool:
-    """Whether a document is an array of items, as that of the benchmark is; a recording is none."""
+    """Return whether a document has the form of the benchmark (an array of items), unlike a recording."""
     return isinstance(document, list) and bool(document)
 
 
 def recording(document: Sequence[Any], name: str, device: str = "") -> Recording:
-    """The recording of `formats` that such a document is: undated, its matrices without fingerprints.
+    """Return the `formats` recording of a Ginkgo document, without a date and without fingerprints of matrices.
 
-    name    as messages call it
-    device  what it was measured on, where the document does not say
+    name    name of the document in messages
+    device  name of the device, if the document does not contain it
 
-    Raises InputError unless every item is of that form and all times are of one unit, ParameterError where nobody says
-    what the device is.
+    Raises InputError if an item has another form or the times have several units, and ParameterError if the device is
+    unknown.
     """
     problems = [_problem(entry, f"{name}, item {number}") for number, entry in enumerate(document)]
     unit = _unit(problems, name)
     matrices: dict[str, MatrixRecord] = {}
     for problem in problems:
         if matrices.setdefault(problem.matrix.id, problem.matrix) != problem.matrix:
-            raise InputError(f"{name}: two matrices are called {quote(problem.matrix.id)}. Leave one of them out.")
+            raise InputError(f"{name}: two matrices have the name {quote(problem.matrix.id)}. Remove one of them.")
     measurements = tuple(m for problem in problems for m in _measurements(problem, UNITS[unit]))
     case, times = Counter(m.case for m in measurements).most_common(1)[0]
     if times > 1:
-        raise InputError(f"{name}: the case {quote(case)} is there {times} times. Leave all but one out.")
+        raise InputError(f"{name}: the case {quote(case)} occurs {times} times. Keep only one.")
     measured = {m.matrix_id for m in measurements}
-    kept = tuple(matrix for matrix in matrices.values() if matrix.id in measured)
-    return Recording("formats", "", _device(problems, name, device, unit), None, kept, measurements)
+    measured_matrices = tuple(matrix for matrix in matrices.values() if matrix.id in measured)
+    return Recording("formats", "", _device(problems, name, device, unit), None, measured_matrices, measurements)
 
 
 def _known(cls: type[T], values: Any, where: str) -> T:
-    """An instance from those of the values that it has fields for."""
+    """Return an instance from the values for which the class has fields."""
     try:
         given = _object(values, where)
         return parse_params(cls, {f.name: given[f.name] for f in fields(cls) if f.name in given})  # type: ignore[arg-type]
     except ParameterError as error:
-        raise InputError(f"{where}: {error} Expected what Ginkgo's benchmark spmv writes.") from None
+        raise InputError(f"{where}: {error} Expected the output of Ginkgo's benchmark spmv.") from None
 
 
 def _object(value: Any, where: str) -> Mapping[str, Any]:
@@ -171,9 +172,9 @@ def _object(value: Any, where: str) -> Mapping[str, Any]:
 
 def _problem(entry: Any, where: str) -> _Problem:
     problem = _object(_object(entry, where).get("problem", {}), f"{where}, problem")
-    # Newer files have the numbers of what was read beside the problem, older ones those of the collection in it.
-    said = {**problem, **entry}
-    matrix = _known(_Matrix, {"cols": said.get("columns"), **said}, where)
+    # Newer files store the numbers of the matrix next to the problem, older ones those of the collection inside it.
+    values = {**problem, **entry}
+    matrix = _known(_Matrix, {"cols": values.get("columns"), **values}, where)
     order = GIVEN if matrix.reorder in ("", "natural") else matrix.reorder
     results = {
         ordered(f"{LIBRARY}/{each}", order): _result(result, f"{where}, spmv.{each}")
@@ -181,32 +182,32 @@ def _problem(entry: Any, where: str) -> _Problem:
     }
     for kernel in results:
         if not KERNEL.fullmatch(kernel):
-            raise InputError(f"{where}: {quote(kernel)} is not of small letters, digits and underscores.")
-    lengths = said.get("row_distribution")
-    spread = None if lengths is None else _known(_Lengths, lengths, f"{where}, row_distribution")
+            raise InputError(f"{where}: {quote(kernel)} may only have lowercase letters, digits, and underscores.")
+    distribution = values.get("row_distribution")
+    spread = None if distribution is None else _known(_Lengths, distribution, f"{where}, row_distribution")
     return _Problem(_record(matrix, spread, where), results, _known(_Dataset, entry.get("dataset", {}), where))
 
 
 def _result(value: Any, where: str) -> _Result:
     result = _known(_Result, value, where)
     if result.completed and not (result.time and result.time > 0):
-        raise InputError(f"{where} is completed with the time {result.time}; expected one above 0.")
+        raise InputError(f"{where} is completed, but its time is {result.time}. Expected a time above 0.")
     return result
 
 
 def _record(matrix: _Matrix, lengths: _Lengths | None, where: str) -> MatrixRecord:
-    """Without a fingerprint, for its values were not read."""
+    """Return the record of a matrix without a fingerprint, because its values are unknown."""
     path = PurePosixPath(matrix.filename)
     if matrix.group and matrix.name:
         called, name = f"{matrix.group}/{matrix.name}", matrix.name
         source = collected(called)
     else:
-        # The folders of a path say who has run it, and nothing of the matrix.
+        # Only the file name is kept: the folders of a path name the user who ran the benchmark.
         called, name, source = path.name, path.stem, uploaded(path.name)
     if not 0 < len(called) <= NAME_MAX:
         raise InputError(
-            f"{where}: its matrix has no group and name and no filename, or one of over {NAME_MAX} characters. "
-            "Leave it out, as all that Ginkgo makes itself."
+            f"{where}: the matrix has no group, name, or filename, or a name of over {NAME_MAX} characters. "
+            "Remove it, like all matrices that Ginkgo generates."
         )
     ave = matrix.nonzeros / matrix.rows
     features = {"n_rows": matrix.rows, "n_cols": matrix.cols, "nnz": matrix.nonzeros, "ave": ave}
@@ -217,42 +218,44 @@ def _record(matrix: _Matrix, lengths: _Lengths | None, where: str) -> MatrixReco
 
 
 def _unit(problems: Sequence[_Problem], name: str) -> str:
-    """What all times are in, by the bytes that their products move."""
-    found = {what: (time, _fitting(time, p.matrix)) for p in problems for what, time in p.times}
-    if not found:
-        raise InputError(f"{name} has no time of a product: nothing of spmv is there, or was completed.")
-    for what, (time, fitting) in found.items():
+    """Return the unit of all times, from the bytes that each SpMV moves."""
+    timed = {what: (time, _fitting(time, p.matrix)) for p in problems for what, time in p.times}
+    if not timed:
+        raise InputError(f"{name} has no timing of an SpMV: spmv is missing, or nothing was completed.")
+    for what, (time, fitting) in timed.items():
         if not fitting:
-            raise InputError(f"{name}: {what} has the time {time:g}; for its bytes no unit makes it one. Leave it out.")
-    common = set(UNITS).intersection(*(fitting for _, fitting in found.values()))
+            raise InputError(f"{name}: the time {time:g} of {what} is implausible in every unit. Remove it.")
+    common = set(UNITS).intersection(*(fitting for _, fitting in timed.values()))
     if not common:
-        said = (next(f"{what} ({time:g}) in {u}" for what, (time, own) in found.items() if own == {u}) for u in UNITS)
-        raise InputError(f"{name} has times of two units, by their bytes: {', '.join(said)}. Import them apart.")
+        examples = (
+            next(f"{what} ({time:g}) in {u}" for what, (time, fit) in timed.items() if fit == {u}) for u in UNITS
+        )
+        raise InputError(f"{name} has times in two units: {', '.join(examples)}. Import them separately.")
     if len(common) > 1:
-        raise InputError(f"{name}: its times fit seconds as well as nanoseconds. Import it with more matrices.")
+        raise InputError(f"{name}: the times may be seconds or nanoseconds. Import it together with more matrices.")
     return common.pop()
 
 
 def _fitting(time: float, matrix: MatrixRecord) -> set[str]:
-    """The units in which a product of the matrix may take that long."""
+    """Return the units in which the time of an SpMV with the matrix is plausible."""
     moved, (slowest, fastest) = compulsory_bytes(matrix.n_rows, matrix.n_cols, matrix.nnz), RATES
     seconds = {unit: time * factor for unit, factor in UNITS.items()}
     return {u for u, s in seconds.items() if s >= SHORTEST_S and slowest * s <= moved <= fastest * s}
 
 
 def _device(problems: Sequence[_Problem], name: str, device: str, unit: str) -> DeviceInfo:
-    """What nobody has said of its memory and cache is 0."""
-    said = {problem.dataset for problem in problems}
-    if len(said) > 1:
-        systems = ", ".join(sorted(quote(each.system) for each in said))
-        raise InputError(f"{name} has results of several devices: {systems}. Import those of each by themselves.")
-    (dataset,) = said
+    """Return the device; its memory and cache sizes are unknown, and therefore 0."""
+    datasets = {problem.dataset for problem in problems}
+    if len(datasets) > 1:
+        systems = ", ".join(sorted(quote(each.system) for each in datasets))
+        raise InputError(f"{name} has results of several devices: {systems}. Import each device separately.")
+    (dataset,) = datasets
     called = dataset.system or device
     if not called:
-        raise ParameterError(f"{name} does not say what it was measured on; give the device a name, such as a100.")
-    details = {BENCHMARK: "Ginkgo, spmv", TIMES: f"taken as {unit}", EXECUTOR: dataset.executor}
-    shown = {key: value for key, value in details.items() if value}
-    return DeviceInfo(GPU, "cuda", called[:NAME_MAX], 0, 0, details=shown)
+        raise ParameterError(f"{name} does not name its device. Give the device a name, such as a100.")
+    details = {BENCHMARK: "Ginkgo, spmv", TIMES: f"assumed to be {unit}", EXECUTOR: dataset.executor}
+    known = {key: value for key, value in details.items() if value}
+    return DeviceInfo(GPU, "cuda", called[:NAME_MAX], 0, 0, details=known)
 
 
 def _measurements(problem: _Problem, factor: float) -> Iterator[Measurement[ProductDetails]]:
@@ -262,7 +265,7 @@ def _measurements(problem: _Problem, factor: float) -> Iterator[Measurement[Prod
             yield Measurement.of(case, GPU, ProductDetails, "failed", backend="cuda", note=reason)
             continue
         seconds = result.time * factor
-        products = f" of {result.repetitions:,} products" if result.repetitions else ""
+        repetitions = f" of {result.repetitions:,} SpMVs" if result.repetitions else ""
         yield Measurement.of(
             case,
             GPU,
@@ -271,16 +274,16 @@ def _measurements(problem: _Problem, factor: float) -> Iterator[Measurement[Prod
             median_s=seconds,
             gflops=2 * problem.matrix.nnz / seconds / 1e9,
             stored_bytes=result.storage or None,
-            note=f"One time{products}, as Ginkgo's benchmark gives it: no rounds, no interval.",
+            note=f"Single timing{repetitions} by Ginkgo's benchmark, without rounds and confidence interval.",
         )
 
 
 def _failure(result: _Result) -> str:
-    """Why there is no time, or it is not that of a right product; empty where there is one."""
+    """Return why there is no valid time; empty if there is one."""
     if not result.completed:
-        return result.error[:NOTE_MAX] or "Ginkgo's benchmark did not complete it, and says no reason."
+        return result.error[:NOTE_MAX] or "Not completed by Ginkgo's benchmark, which gives no reason."
     error = result.max_relative_norm2
     if error is None or error > ERROR_MAX:
-        distance = "is no number" if error is None else f"is {error:.2g}"
-        return f"The product is not right: its relative distance from the expected one {distance}."
+        distance = "not a number" if error is None else f"{error:.2g}"
+        return f"Wrong result: the relative error of y is {distance} (limit {ERROR_MAX:g})."
     return ""

@@ -1,4 +1,4 @@
-"""The matrices that a command line names: files, folders and archives of them, and generated ones."""
+"""Matrices named on a command line: files, folders, archives, and generators."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,43 +12,43 @@ from gpu_engine.parameters import assignments
 from gpu_engine.recordings.files import generated, uploaded
 
 EACH = "each:"
-"""Before the path of a folder or an archive: every matrix in it."""
+"""Prefix of the path of a folder or archive for all its matrices."""
 
 
 class NamedMatrices(Mapping[str, CsrMatrix]):
-    """By the name given: a path, `each:FOLDER`, `each:ARCHIVE` or `generator:name=value,…`.
+    """Matrices by name: a path, `each:FOLDER`, `each:ARCHIVE`, or `generator:name=value,…`.
 
-    Each is read or generated when it is first asked for; only the last one is kept.
-    Those of a folder or an archive are small, read at once and all kept.
+    A matrix is read or generated on access, and only the last one stays in memory. Those of folders and archives are
+    small: all are read at once and stay in memory.
     """
 
     def __init__(self, names: Sequence[str], options: Mapping[str, Any] | None = None) -> None:
-        """Take the names, and the fields of ReadOptions for those of the files that leave them open."""
+        """Store the names, and the fields of ReadOptions for files that do not determine them."""
         self._options = dict(options or {})
         self._used = {name for given in names if given.startswith(EACH) for name in self._options}
-        self._held = {
+        self._members = {
             f"{name.removeprefix(EACH)}/{member}": matrix
             for name in names
             if name.startswith(EACH)
             for member, matrix in read_matrices(Path(name.removeprefix(EACH)), options=ReadOptions(**self._options))
         }
-        self._names = [*(name for name in names if not name.startswith(EACH)), *self._held]
+        self._names = [*(name for name in names if not name.startswith(EACH)), *self._members]
         self._last: tuple[str, CsrMatrix] | None = None
 
     def __getitem__(self, name: str) -> CsrMatrix:
-        if name in self._held:
-            return self._held[name]
+        if name in self._members:
+            return self._members[name]
         if self._last is None or self._last[0] != name:
             self._last = name, self._load(name)
         return self._last[1]
 
     @property
     def unused(self) -> list[str]:
-        """The options that no file that was read leaves open."""
+        """Options that no file needed so far."""
         return [name for name in self._options if name not in self._used]
 
     def _load(self, name: str) -> CsrMatrix:
-        """A file's matrix, or a generated one: `generator:name=value,name=value`."""
+        """Return the matrix of a file or of a generator: `generator:name=value,name=value`."""
         if call := _call(name):
             return generate(*call)
         path, limits = Path(name), ReadLimits()
@@ -66,13 +66,13 @@ class NamedMatrices(Mapping[str, CsrMatrix]):
 
 
 def source_of(name: str) -> dict[str, Any]:
-    """Where the values of a named matrix come from, as a recording says it."""
+    """Return the source of a named matrix, as stored in recordings."""
     call = _call(name)
     return uploaded(Path(name).name) if call is None else generated(*call)
 
 
 def _call(name: str) -> tuple[str, Any] | None:
-    """The family and the parameters of a generator's call; None for a file."""
+    """Return the generator and its parameters; None for a file."""
     generator, colon, text = name.partition(":")
     if not colon or Path(name).exists():
         return None

@@ -1,1 +1,1 @@
-"""The one measuring engine: what a study measures of a matrix, in which rounds, and when that is enough."""
+"""The benchmark engine: prepares and verifies kernels, times them in interleaved rounds, and decides when to stop."""

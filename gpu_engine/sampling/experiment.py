@@ -1,4 +1,4 @@
-"""Experiment and Candidate: the contract of what a study measures of one matrix, and of what takes part in it."""
+"""Experiment and Candidate: the interfaces of what a study measures for one matrix and of each kernel under test."""
 
 import dataclasses
 from abc import ABC, abstractmethod
@@ -13,38 +13,38 @@ from gpu_engine.measure import Bench, Rounds, Timed, Timing
 from gpu_engine.records import Cache, Case, Details, Measurement, Trace
 
 SKIPS = (LayoutTooLargeError, DeviceMemoryError, ParameterError)
-"""Errors that skip a case."""
+"""Errors after which a case is `skipped`."""
 
 CASE_ERRORS = (KernelError, *SKIPS)
-"""Errors of a case alone; KernelError fails it. Any other ends the process, or the study."""
+"""Errors that concern one case; KernelError makes it `failed`. Any other error ends the process or the study."""
 
 Fields = dict[str, Any]
-"""Fields of a Measurement."""
+"""Fields of a Measurement, by name."""
 
 
 class Candidate(ABC):
-    """A kernel, a run or a workload that takes part in the rounds; each study derives its own.
+    """A kernel, run or workload that is timed in the rounds; each study derives its own class.
 
-    name          under which it is timed; no other candidate has the same
-    kernel        as records call it
-    cases         the case in each cache state; empty where its times only serve to derive other cases
-    bytes_needed  at most so many bytes stay on the device until the rounds are over; one over `layout_bytes`
-                  of the bench is refused, and leaves none
-    layout        candidates of one layout share these bytes; None: its own
+    name          unique name for the timing
+    kernel        name in records
+    cases         case per cache state; empty if its times only serve to derive other cases
+    bytes_needed  upper bound of the bytes on the device until the rounds end; a candidate above `layout_bytes` of the
+                  bench is skipped
+    layout        key of a layout whose bytes several candidates share; None: not shared
     kind          only candidates of one kind are sampled together
-    alone         whether it is prepared while no result of another one is verified
-    told_early    whether its times are told before the rounds are over
-    settles       whether it needs no further rounds once its verdicts are settled
-    fields        what a record says of it even where it has no time
-    error         why it has no time
+    alone         whether no other result may be verified while this candidate is prepared
+    has_interim   whether provisional results include it
+    stops_early   whether its sampling stops once its verdicts are decided
+    fields        fields of its record, also without a time
+    error         reason why it has no time
     """
 
     bytes_needed: float = 0.0
     layout: Hashable = None
     kind: Hashable = None
     alone = False
-    told_early = True
-    settles = True
+    has_interim = True
+    stops_early = True
 
     def __init__(self, name: str, kernel: str, cases: Mapping[Cache, Case]) -> None:
         self.name, self.kernel, self.cases = name, kernel, cases
@@ -54,62 +54,63 @@ class Candidate(ABC):
     @property
     @abstractmethod
     def environment(self) -> Mapping[str, str]:
-        """What its times depend on beside the device: `source`, the hash of its kernel, and libraries that it calls."""
+        """Versions that its times depend on: `source`, the hash of its kernel, and the libraries that it calls."""
 
     @property
     def sources(self) -> Collection[CudaSource]:
-        """What it launches on a GPU, as far as that is known before it is prepared: all of it is compiled ahead."""
+        """CUDA sources that it launches, as far as known before `prepare`; they are compiled in advance."""
         return ()
 
     @abstractmethod
     def prepare(self) -> Callable[[], Fields]:
-        """Converts and runs once; returns a function that verifies the result on the host and gives further fields.
+        """Convert and run once; return a function that verifies the result on the host and returns further fields.
 
-        What either raises becomes the error of this candidate alone.
+        An exception of CASE_ERRORS in either becomes the error of this candidate only.
         """
 
     @abstractmethod
     def turns(self, cache: Cache) -> Callable[[], float]:
-        """A function that takes one turn and returns its seconds."""
+        """Return a function that takes one turn and returns its seconds."""
 
     @abstractmethod
     def least_s(self, cache: Cache) -> float:
-        """Seconds that its bytes need at least: a shorter time is refused as a mistake."""
+        """Return the least seconds for its bytes; a shorter time is rejected as implausible."""
 
     def confirm(self, timing: Timing, cache: Cache) -> None:
-        """Raises KernelError where the times of its rounds cannot be believed."""
+        """Raise KernelError if the times of its rounds are implausible."""
         least = self.least_s(cache)
         if timing.median_s < least:
             raise KernelError(
-                f"refused: {timing.median_s:.3e} s is under {least:.3e} s, the floor of the bytes that it moves"
+                f"rejected: {timing.median_s:.3e} s is faster than the memory bandwidth allows ({least:.3e} s); "
+                "this is a measurement error"
             )
 
     @abstractmethod
     def rates(self, timing: Timing, cache: Cache, rounds: Rounds) -> Fields:
-        """Fields of its measurement beside the timing, such as its rate and its floors."""
+        """Return further fields of its measurement, such as throughput and roofline time."""
 
     def energy_j(self) -> float | None:
-        """Joules per call; None where they are not measured."""
+        """Return joules per call, or None if energy is not measured."""
         return None
 
     def traces(self) -> Iterator[Trace]:
-        """The traces of its case; making them may add to `fields`."""
+        """Yield the traces of its case; this may add to `fields`."""
         return iter(())
 
     @abstractmethod
     def release(self) -> None:
-        """Gives back what it left on the device."""
+        """Free its memory on the device."""
 
     def fail(self, error: SparsightError) -> None:
-        """Keeps the error and gives back what it left on the device: it takes no part in the rounds."""
+        """Store the error, which excludes it from the rounds, and free its memory on the device."""
         self.error = error
         self.release()
 
 
 class ProductCandidate(Candidate):
-    """A kernel that multiplies with a layout, which it keeps until it is released.
+    """An SpMV kernel and its layout, which it holds until `release`.
 
-    energy_s  seconds of repeats for the energy of a product; 0: not measured
+    energy_s  seconds of repeated SpMVs for the energy measurement; 0: not measured
     """
 
     def __init__(self, name: str, cases: Mapping[Cache, Case], bench: Bench, energy_s: float) -> None:
@@ -119,31 +120,31 @@ class ProductCandidate(Candidate):
 
     @abstractmethod
     def product(self) -> Callable[[], None]:
-        """A call of the product; what keeps the call does not keep the layout."""
+        """Return a call that runs one SpMV; the call does not keep the layout alive."""
 
     def turns(self, cache: Cache) -> Callable[[], float]:
-        """Turns of the product."""
+        """Return a function that times one turn of SpMVs and returns its seconds."""
         return self.bench.turns(self.product())(cache)
 
     def energy_j(self) -> float | None:
-        """Of a product."""
+        """Return the energy of one SpMV in joules, or None if energy is off."""
         return self.bench.stopwatch.energy_j(self.product(), self._energy_s) if self._energy_s else None
 
     def release(self) -> None:
-        """Gives back the layout."""
+        """Free the layout."""
         self.arrays = None
 
 
 class Experiment(ABC):
-    """What a study measures of one matrix or batch: its cases, and the candidates that answer them.
+    """The cases that a study measures for one matrix or batch, and the candidates that provide their times.
 
-    details     the class of what only its measurements say
-    beginning   what the page shows while it loads
-    held_bytes  bytes on the device beside the candidates, known after `load`
+    details     class of the fields specific to the study
+    beginning   progress message while it loads
+    held_bytes  bytes on the device besides the candidates, known after `load`
     """
 
     details: type[Details] = Details
-    beginning = "computing the reference product"
+    beginning = "computing the reference result"
     held_bytes: float = 0.0
 
     def __init__(self, cases: Sequence[Case], caches: Sequence[Cache], rounds: int, bench: Bench) -> None:
@@ -152,45 +153,45 @@ class Experiment(ABC):
         self._conversions: dict[Hashable, tuple[Any, Fields] | SparsightError] = {}
 
     def known(self, case: Case) -> Fields:  # noqa: ARG002
-        """Fields of a case's measurement, whether it gets a time or not."""
+        """Return fields of a case's measurement that do not depend on a time."""
         return {}
 
     @abstractmethod
     def load(self) -> Sequence[Candidate]:
-        """Loads what all candidates need and returns them; an error that it raises skips or fails all cases.
+        """Load the data that all candidates need and return the candidates; an error skips or fails all cases.
 
-        The first of a kind enters every round twice, as the reference: what it differs from itself by.
+        The first candidate of a kind is the control kernel: it runs twice per round to measure the noise.
         """
 
     def probes(self) -> Sequence[Timed]:
-        """What is timed in the same rounds beside the candidates."""
+        """Return probes to time in the same rounds as the candidates."""
         return ()
 
     @contextmanager
     def group(self) -> Iterator[None]:
-        """Holds what a group of candidates needs while it is prepared and sampled."""
+        """Hold the layouts of a group of candidates while the group is prepared and sampled."""
         try:
             yield
         finally:
             self._conversions.clear()
 
     def converted(self, key: Hashable, bytes_needed: float, convert: Callable[[], Any]) -> tuple[Any, Fields]:
-        """A layout with `stored_bytes`, made once in a group, and what making it took; raises what went wrong, again.
+        """Return a layout and the fields of its conversion; each group converts it once.
 
-        key  candidates of one key share the layout
+        key  candidates with the same key share the layout; an error of the conversion is raised for each of them
         """
         if key not in self._conversions:
             try:
                 self._conversions[key] = self._timed(bytes_needed, convert)
             except CASE_ERRORS as error:
                 self._conversions[key] = error
-        found = self._conversions[key]
-        if isinstance(found, SparsightError):
-            raise found
-        return found
+        conversion = self._conversions[key]
+        if isinstance(conversion, SparsightError):
+            raise conversion
+        return conversion
 
     def derived(self, measured: Sequence[Measurement]) -> Iterator[Measurement]:  # noqa: ARG002
-        """The measurements of cases that no candidate has, made from those of candidates."""
+        """Yield measurements of cases without a candidate of their own, derived from other measurements."""
         return iter(())
 
     def _timed(self, bytes_needed: float, convert: Callable[[], Any]) -> tuple[Any, Fields]:
@@ -203,9 +204,9 @@ class Experiment(ABC):
 
 
 def best_of(rivals: Iterable[Measurement], case: Case) -> Measurement:
-    """The fastest of the rivals in its cache state, as a case of its own; failed where none has a time."""
-    found = [m for m in rivals if m.cache == case.cache]
-    timed = [m for m in found if m.median_s is not None]
-    best = min(timed, key=lambda m: m.median_s or 0.0, default=found[0])
+    """Return the fastest rival in the cache state of a case, as the measurement of that case; failed without times."""
+    candidates = [m for m in rivals if m.cache == case.cache]
+    timed = [m for m in candidates if m.median_s is not None]
+    best = min(timed, key=lambda m: m.median_s or 0.0, default=candidates[0])
     note = best.kernel.partition("/")[2] if timed else f"no algorithm of the library ran: {best.note}"
     return dataclasses.replace(best, case=case.key, kernel=case.kernel, note=note)

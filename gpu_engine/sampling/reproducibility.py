@@ -1,4 +1,4 @@
-"""Whether a kernel gives the same bits again: in runs one after the other, and with a second build of its layout."""
+"""Bitwise reproducibility of a kernel: compares repeated runs, and a run on a rebuilt layout, with the first run."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,35 +11,35 @@ from gpu_engine.sampling.experiment import Fields
 from gpu_engine.verify import POISON
 
 REPLAYS, REPLAYS_MIN = 50, 3
-"""Runs that are compared with the first one; of a slow kernel as many as REPLAYS_S allows, but no fewer than these."""
+"""Runs compared with the first one; a slow kernel gets as many as fit REPLAYS_S, but at least REPLAYS_MIN."""
 
 REPLAYS_S = 0.05
-"""Seconds of a kernel for all of them."""
+"""Seconds for all compared runs of a kernel."""
 
 SECOND_BYTES, SECOND_S = 2**28, 0.25
-"""A layout whose conversion took more bytes at its peak, or more seconds, is not built twice."""
+"""Limits for a second build of a layout: peak bytes and seconds of the first conversion."""
 
 
 def compared(stopwatch: Stopwatch, x: Any, y: Any, launch: Launch, second: Callable[[], Launch] | None) -> Fields:
-    """`replays`, `bitwise_reproducible` and `reproducible_rebuild` of a kernel, found where y lies; leaves nothing on the device.
+    """Return `replays`, `bitwise_reproducible` and `reproducible_rebuild` of a kernel.
 
-    y       what the first run made of x: float64 [n_rows]
-    second  builds the layout once more and binds the kernel to it; None where that takes too much. Of a kernel whose
-            runs differ it would show nothing, and is not asked
+    y       output of the first run on x: float64 [n_rows], on the device, where it is compared
+    second  builds the layout again and binds the kernel to it; None if that is too expensive. Not called if the runs
+            already differ, because it would show nothing
     """
-    again = stopwatch.xp.empty_like(y)
+    output = stopwatch.xp.empty_like(y)
 
     def differs(run: Launch) -> Any:
-        again.fill(POISON)
-        run(x, again)
-        return (again.view(np.int64) != y.view(np.int64)).any()
+        output.fill(POISON)
+        run(x, output)
+        return (output.view(np.int64) != y.view(np.int64)).any()
 
-    found, seconds = stopwatch.time_once(lambda: differs(launch))
+    any_differs, seconds = stopwatch.time_once(lambda: differs(launch))
     replays = min(REPLAYS, max(REPLAYS_MIN, int(REPLAYS_S / max(seconds, 1e-9))))
     for _ in range(1, replays):
-        # Nothing waits for the device before all runs are launched.
-        found = found | differs(launch)
-    same = not bool(found)
+        # The flag stays on the device until all runs are launched, so that no run waits for the host.
+        any_differs = any_differs | differs(launch)
+    same = not bool(any_differs)
     built = second() if same and second is not None else None
     return {
         "replays": replays,
@@ -49,6 +49,6 @@ def compared(stopwatch: Stopwatch, x: Any, y: Any, launch: Launch, second: Calla
 
 
 def is_built_twice(fields: Fields) -> bool:
-    """Whether a second build of a layout is small and quick enough, by what the record says of the first."""
+    """Return whether a layout is built a second time, given the bytes and seconds of its first conversion."""
     peak_bytes, seconds = fields["convert_peak_bytes"], fields["convert_s"]
     return bool(peak_bytes <= SECOND_BYTES and seconds <= SECOND_S)

@@ -1,4 +1,4 @@
-"""Kernels to take away: CUDA source, loader and test, cut out of the engine, that run with CuPy alone."""
+"""Kernel export: CUDA source, loader, and test of a kernel, which need only CuPy."""
 
 from gpu_engine.standalone.archive import archive, folder_of
 

@@ -1,4 +1,4 @@
-"""One kernel to take away: its CUDA source, a loader that needs CuPy alone, and a test against SciPy."""
+"""Export of one kernel as a zip archive: its CUDA source, a loader that needs only CuPy, and a test against SciPy."""
 
 import functools
 import io
@@ -16,30 +16,30 @@ from gpu_engine.formats.base import Format, Kernel
 from gpu_engine.standalone.cut import Cut
 
 GIVEN = {("gpu_engine.cuda.load", "CudaSource"): slice(1, 2)}
-"""What the loader has a shorter one of: of a source, its file."""
+"""Definitions that the loader replaces by shorter ones, with the arguments that these take."""
 
 ENTRY_TIME = (1980, 1, 1, 0, 0, 0)
-"""Of the files in an archive, so that the same kernel is the same archive."""
+"""Time stamp of the files in an archive, so that equal kernels give equal archives."""
 
 READABLE = 0o644
-"""Their mode."""
+"""Mode of the files in an archive."""
 
 
 def folder_of(name: str) -> str:
-    """What the folder in an archive is called, and the archive before its ending."""
+    """Return the name of the folder in an archive, which is also the name of the archive without its ending."""
     return name.replace("/", "-")
 
 
 @functools.cache
 def archive(name: str) -> bytes:
-    """A zip with one folder, named after the kernel: `*.cu`, `kernel.py` and `test_kernel.py`.
+    """Return a zip archive with one folder: `*.cu`, `kernel.py`, and `test_kernel.py`.
 
-    Raises ParameterError where no kernel of ours has that name (`format/variant`) on a GPU.
+    Raises ParameterError if no Sparsight kernel has this name (`format/variant`) on a GPU.
     """
     chosen, kernel = find_kernel(name)
     if kernel.cuda is None:
         raise ParameterError(
-            f"The kernel {name} does not run on a GPU; of these take one: {', '.join(kernel_names('cuda'))}."
+            f"The kernel {name} does not run on a GPU. Choose one of: {', '.join(kernel_names('cuda'))}."
         )
     files = {source.file: source.text for source in kernel.sources}
     files["kernel.py"] = _loader(name, chosen, kernel, kernel.cuda)

@@ -1,4 +1,4 @@
-"""The command line that writes the archive of a kernel."""
+"""Command line that exports a kernel."""
 
 import argparse
 import sys
@@ -10,12 +10,16 @@ from gpu_engine.standalone.archive import archive, folder_of
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the command line; returns 0; raises ParameterError for a kernel that is none of ours on a GPU, OSError."""
-    parser = argparse.ArgumentParser(prog="python -m gpu_engine kernel", description="Write a kernel as a zip.")
-    parser.add_argument("kernel", metavar="FORMAT/VARIANT", help="a kernel of ours on a GPU")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="default: FORMAT-VARIANT.zip in this folder")
-    asked = parser.parse_args(arguments)
-    path = asked.out or Path(f"{folder_of(asked.kernel)}.zip")
-    write_whole(path, archive(asked.kernel))
+    """Write the archive of a kernel and return 0; raises ParameterError for an unknown kernel, OSError."""
+    parser = argparse.ArgumentParser(
+        prog="python -m gpu_engine kernel", description="Export a kernel as a zip archive."
+    )
+    parser.add_argument("kernel", metavar="FORMAT/VARIANT", help="Sparsight kernel for GPUs")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="output file (default: FORMAT-VARIANT.zip in the current folder)"
+    )
+    options = parser.parse_args(arguments)
+    path = options.out or Path(f"{folder_of(options.kernel)}.zip")
+    write_whole(path, archive(options.kernel))
     sys.stderr.write(f"wrote {path}\n")
     return 0

@@ -1,4 +1,4 @@
-"""Source code cut to what some functions use: definitions of several modules in one namespace, without annotations."""
+"""Cut: the source code that some functions use, from several modules, in one namespace and without annotations."""
 
 import ast
 import copy
@@ -12,23 +12,23 @@ from importlib.util import find_spec
 from typing import Any
 
 PACKAGE = "gpu_engine."
-"""Definitions of modules of this package are cut out; what comes from elsewhere is imported."""
+"""Package whose definitions are copied; other modules are imported."""
 
 Place = tuple[str, str]
-"""(module, name) of a definition on its top level."""
+"""Location of a top-level definition: (module, name)."""
 
 NOWHERE = ("", "")
 
 CALLED, READ = "()", "."
-"""In place of a module: an attribute of some object, called as a method is or read as a property is."""
+"""Pseudo-modules for attributes of objects that are called (methods) or read (properties)."""
 
 SCOPES = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Cut:
-    """What is reached from some functions and methods, bound to some of their arguments or not.
+    """The definitions that are reachable from some functions and methods, possibly bound to arguments.
 
-    given  what the text will have in another way, with the arguments that it takes there: named and not followed
+    given  definitions that the text provides itself, with the arguments that they take there; they are not followed
     """
 
     def __init__(self, roots: Collection[Callable[..., object]], given: Mapping[Place, slice]) -> None:
@@ -46,11 +46,11 @@ class Cut:
         known = -1
         while known != (known := len(self._attributes) + len(self._reached)):
             for (module, _), node in list(self._reached.items()):
-                _Flat(module, self._given, self._use).visit(self._kept(node))
+                _Flat(module, self._given, self._use).visit(self._without_unused_methods(node))
 
     @functools.cached_property
     def names(self) -> dict[Place, str]:
-        """What each definition is called: by its name, after its module's where another or a local has that name."""
+        """Name of each definition, with the module as prefix if the name is not unique."""
         places = {*self._reached, *self._given}
         often = Counter(name for _, name in places)
         nodes = (child for node in self._reached.values() for child in ast.walk(node) if isinstance(child, SCOPES))
@@ -62,25 +62,27 @@ class Cut:
 
     @property
     def imports(self) -> Collection[str]:
-        """Of what comes from elsewhere."""
+        """Import statements of other packages."""
         return self._imports.values()
 
     @property
     def definitions(self) -> Iterator[str]:
-        """Each module's after those of the modules that it imports."""
+        """Source text of the definitions; imported modules come before their importers."""
         names = self.names
         for module in _in_order({module for module, _ in self._reached}):
             places = _tree(module).places
             for node in dict.fromkeys(places[name] for name in places if (module, name) in self._reached):
-                flat = _Flat(module, self._given, lambda place: names.get(place, place[1])).visit(self._kept(node))
+                flat = _Flat(module, self._given, lambda place: names.get(place, place[1])).visit(
+                    self._without_unused_methods(node)
+                )
                 gap = "\n" if isinstance(node, ast.FunctionDef | ast.ClassDef) else ""
                 yield gap + ast.unparse(ast.fix_missing_locations(flat))
 
     def call(self, root: Callable[..., object], argument: str) -> str:
-        """The call of a root with one more argument, as it is written in the text."""
+        """Return the source text of a call of a root with one more argument."""
         place, method = _place(root)
-        own = _arguments(root)
-        written = {k: self.names[_place(v)[0]] if callable(v) else repr(v) for k, v in own.items()}
+        bound = _arguments(root)
+        written = {k: self.names[_place(v)[0]] if callable(v) else repr(v) for k, v in bound.items()}
         before = [text for k, text in written.items() if isinstance(k, int)]
         named = [f"{k}={text}" for k, text in written.items() if isinstance(k, str)]
         function = self.names[place] + (f".{method}" if method else "")
@@ -104,20 +106,20 @@ class Cut:
             self._reach(place)
         return name
 
-    def _kept(self, node: ast.stmt) -> ast.stmt:
-        """A copy; of a class without the methods that nothing asks for."""
+    def _without_unused_methods(self, node: ast.stmt) -> ast.stmt:
+        """Return a copy of a definition; classes lose their unused methods."""
         node = copy.deepcopy(node)
         if isinstance(node, ast.ClassDef):
-            node.body = [part for part in node.body if not isinstance(part, ast.FunctionDef) or self._asked(part)]
+            node.body = [part for part in node.body if not isinstance(part, ast.FunctionDef) or self._is_used(part)]
         return node
 
-    def _asked(self, method: ast.FunctionDef) -> bool:
+    def _is_used(self, method: ast.FunctionDef) -> bool:
         is_property = any(isinstance(d, ast.Name) and d.id == "property" for d in method.decorator_list)
         return (READ if is_property else CALLED, method.name) in self._attributes or method.name.startswith("__")
 
 
 def _place(function: Callable[..., object]) -> tuple[Place, str]:
-    """Where a function is defined, and the name of the method if it is one."""
+    """Return the location of a function, and the name of the method if it is one."""
     while isinstance(function, functools.partial):
         function = function.func
     name, _, method = function.__qualname__.partition(".")
@@ -125,7 +127,7 @@ def _place(function: Callable[..., object]) -> tuple[Place, str]:
 
 
 def _arguments(function: Callable[..., object]) -> dict[int | str, Any]:
-    """What a function is bound to, by place or by name."""
+    """Return the bound arguments of a function, by position or name."""
     if not isinstance(function, functools.partial):
         return {}
     return dict(enumerate(function.args)) | dict(function.keywords)
@@ -133,10 +135,10 @@ def _arguments(function: Callable[..., object]) -> dict[int | str, Any]:
 
 @dataclass(frozen=True)
 class _Tree:
-    """The top level of a module.
+    """The top-level names of a module.
 
-    places   definitions by name; foreign: the import behind a name from elsewhere
-    modules  name → module of the package; names: name → where the package defines it
+    places   name → definition; foreign: name → import statement of another package
+    modules  name → module of the package; names: name → location of its definition in the package
     """
 
     places: dict[str, ast.stmt] = field(default_factory=dict)
@@ -175,7 +177,7 @@ def _note_imports(node: ast.Import | ast.ImportFrom, tree: _Tree) -> None:
 
 
 def _in_order(modules: Collection[str]) -> Iterator[str]:
-    """Each after those of them that it imports."""
+    """Return the modules in an order in which imported modules come first."""
     done: dict[str, None] = {}
 
     def add(module: str) -> None:
@@ -191,9 +193,9 @@ def _in_order(modules: Collection[str]) -> Iterator[str]:
 
 
 class _Flat(ast.NodeTransformer):
-    """A definition as it stands where all modules are one: `name_of` says what a place is called there.
+    """Transformer of a definition to the common namespace: `name_of` returns the new name of a location.
 
-    It hears of attributes as CALLED or READ. Annotations go, those of fields become `object`; so do docstrings.
+    It also receives attributes, as CALLED or READ. Annotations and docstrings are removed; fields keep `object`.
     """
 
     def __init__(self, module: str, given: Mapping[Place, slice], name_of: Callable[[Place], str]) -> None:
@@ -202,7 +204,7 @@ class _Flat(ast.NodeTransformer):
         self._top: ast.AST | None = None
 
     def visit(self, node: ast.AST) -> Any:
-        """Within a function or a comprehension its own names are not those of the module."""
+        """Visit a node; local names of functions and comprehensions are not names of the module."""
         self._top = self._top or node
         if not isinstance(node, SCOPES):
             return super().visit(node)
@@ -213,43 +215,45 @@ class _Flat(ast.NodeTransformer):
             self._bound.pop()
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Without annotations and docstring."""
+        """Remove annotations and docstring of a function."""
         node.returns, node.body = None, _without_docstring(node.body)
         node.name = self._of_module(node.name) if node is self._top else node.name
         return self.generic_visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """Without docstring."""
+        """Remove the docstring of a class."""
         node.body, node.name = _without_docstring(node.body), self._of_module(node.name)
         return self.generic_visit(node)
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
-        """Without its annotation."""
+        """Remove the annotation of an argument."""
         node.annotation = None
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """A field keeps an annotation, for dataclasses; a name becomes an assignment."""
+        """Replace an annotation by `object`, which dataclasses need."""
         node.annotation = ast.Name("object", ast.Load())
         return self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """What it is called here, unless a function binds it."""
+        """Rename a name, unless a function binds it."""
         if not self._is_bound(node.id):
             node.id = self._of_module(node.id)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Of what is given, with the arguments that it takes; a method is told apart from a property."""
+        """Reduce the arguments of given definitions, and report called attributes."""
         function = node.func
-        if isinstance(function, ast.Name) and (taken := self._given.get(self._tree.names.get(function.id, NOWHERE))):
-            node.args = node.args[taken]
+        if isinstance(function, ast.Name) and (
+            arguments := self._given.get(self._tree.names.get(function.id, NOWHERE))
+        ):
+            node.args = node.args[arguments]
         if isinstance(function, ast.Attribute):
             self._name_of((CALLED, function.attr))
         return self.generic_visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """`tiles.cut` of a module of the package is what that is called."""
+        """Replace an attribute of a module of the package, such as `tiles.cut`, by its new name."""
         owner = node.value
         if isinstance(owner, ast.Name) and owner.id in self._tree.modules and not self._is_bound(owner.id):
             return ast.Name(self._resolved((self._tree.modules[owner.id], node.attr)), node.ctx)
@@ -266,18 +270,18 @@ class _Flat(ast.NodeTransformer):
         return self._name_of((self._module, name)) if known else name
 
     def _resolved(self, place: Place) -> str:
-        """A name that a module passes on is the one that it is defined by."""
+        """Return the new name of a location, following re-exports to the definition."""
         while place[1] in (names := _tree(place[0]).names):
             place = names[place[1]]
         return self._name_of(place)
 
 
 def _bound(node: ast.AST) -> set[str]:
-    """Names that a function or comprehension binds itself."""
-    own = {child.arg for child in ast.walk(node) if isinstance(child, ast.arg)}
-    own |= {c.id for c in ast.walk(node) if isinstance(c, ast.Name) and isinstance(c.ctx, ast.Store)}
-    own |= {c.name for c in ast.walk(node) if isinstance(c, ast.FunctionDef) and c is not node}
-    return own | {
+    """Return the local names of a function or comprehension."""
+    names = {child.arg for child in ast.walk(node) if isinstance(child, ast.arg)}
+    names |= {c.id for c in ast.walk(node) if isinstance(c, ast.Name) and isinstance(c.ctx, ast.Store)}
+    names |= {c.name for c in ast.walk(node) if isinstance(c, ast.FunctionDef) and c is not node}
+    return names | {
         a.asname or a.name for c in ast.walk(node) if isinstance(c, ast.Import | ast.ImportFrom) for a in c.names
     }
 

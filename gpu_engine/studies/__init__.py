@@ -1,4 +1,4 @@
-"""STUDIES: the one list of what can be measured; the queue, CLI, API and pages read it."""
+"""STUDIES: the list of all studies; the queue, CLI, API and pages read it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,11 +17,11 @@ STUDIES: tuple[Study, ...] = (FormatsStudy(), PagerankStudy(), BatchedStudy(), S
 
 
 def study(name: str, studies: Sequence[Study] = ()) -> Study:
-    """The study of that name, of STUDIES unless others are given; raises ParameterError naming the known ones."""
-    return find_by_name("study", PRESENT.study(name), {own.name: own for own in studies or STUDIES}, "known studies")
+    """Return the study with that name, from STUDIES unless others are given; raise ParameterError if it is unknown."""
+    return find_by_name("study", PRESENT.study(name), {s.name: s for s in studies or STUDIES}, "known studies")
 
 
 def parse_measurement(fields: Mapping[str, Any]) -> Measurement:
-    """The measurement of a record as JSON; of a study that is not here it keeps what those of all studies say."""
+    """Return the measurement of a JSON record; for an unknown study it has only the fields common to all studies."""
     known = {candidate.name: candidate.details for candidate in STUDIES}
     return measurement_from_json(fields, known.get(fields["study"], Details))

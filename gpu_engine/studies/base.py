@@ -1,4 +1,4 @@
-"""Study: the contract between a question about matrices and whoever runs it."""
+"""Study: the interface of a benchmark of matrices, used by everything that runs one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -12,67 +12,67 @@ from gpu_engine.records import Backend, Case, Details, DeviceInfo, MatrixInfo, R
 
 
 class Study(Protocol):
-    """A question, its parameters and the measurements that answer it.
+    """A kind of benchmark: a question, its parameters and its cases.
 
-    A study neither prints nor stores nor reads the environment: matrices, device and stopwatch are handed in.
+    A study does not print, store, or read the environment; it gets matrices, device and stopwatch from the caller.
     """
 
     name: str
     question: str
     several: bool
-    """Whether several GPUs may measure it together."""
+    """True if several GPUs can measure it together."""
     backends: tuple[Backend, ...]
-    """What has kernels for it: a CPU, GPUs, or both."""
+    """Backends that have kernels for it."""
     Params: type[Any]
-    """Frozen dataclass, a default for every field, its metadata (gpu_engine/parameters.py) gives the JSON Schema.
+    """Frozen dataclass with a default for every field; its metadata (gpu_engine/parameters.py) give the JSON Schema.
 
-    `rounds`, `sampling` and `time_limit_s` are among them: `Effort.of` (sampling/effort.py) reads the last two.
+    It has `rounds`, `sampling` and `time_limit_s`; `SamplingOptions.of` reads the last two.
     """
 
     @property
     def details(self) -> type[Details]:
-        """What only its measurements say."""
+        """Class of the fields specific to the study."""
         ...
 
     def findings(self, data: StudyData) -> tuple[Finding, ...]:
-        """What its measurements allow to say: a pure function, a finding for what was sampled together."""
+        """Return one finding per comparison group of its measurements; a pure function."""
         ...
 
     def names(self, backend: str) -> Mapping[str, tuple[str, ...]]:
-        """What its parameters of names take on a backend: parameter → every name."""
+        """Return the names that its parameters accept on a backend: parameter → names."""
         ...
 
     def refusal(self, matrix: MatrixInfo) -> str:
-        """Why none of its cases of a matrix can have a time, in words; empty where some may."""
+        """Return why the study cannot measure a matrix; empty if it can."""
         ...
 
     def cases(self, params: Any, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
-        """Every case, in a fixed order: pure, so that the total and what a resumed job owes are known.
+        """Yield every case in a fixed order; pure, so that the total and the rest of a resumed job are known.
 
-        Cases are made as they are asked for: whoever counts them can stop. Errors are raised before the first.
+        Cases are created lazily, so that a caller can stop counting. Errors are raised before the first case.
         """
         ...
 
     def estimate_s(self, params: Any, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
-        """Expected seconds for all cases."""
+        """Return the expected seconds for all cases."""
         ...
 
     def run(
         self, params: Any, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
     ) -> Iterator[Record]:
-        """Measures the cases of `todo`, yielding one Measurement for each; a wrong kernel is a failed Measurement.
+        """Measure the cases of `todo` and yield one Measurement each; a wrong kernel yields a failed Measurement.
 
-        A Measurement closes its case: a Trace of the case comes before it, so that both commit together.
+        The Trace of a case precedes its Measurement, so that both are committed together.
         """
         ...
 
 
 def check_device(study: Study, device: DeviceInfo) -> None:
-    """Raises ParameterError for a device that has no kernels of the study, and for several that it cannot share."""
+    """Raise ParameterError for a device without kernels of the study, and for several devices if it needs one."""
     if device.backend not in study.backends:
         here, other = ("a CPU", "GPUs") if device.backend == "cpu" else ("a GPU", "CPUs")
         raise ParameterError(
-            f"{device.id} is {here}, and the study {study.name} has kernels for {other} alone. "
+            f"{device.id} is {here}, but the study {study.name} has kernels only for {other}. "
             f"Choose a {other.removesuffix('s')}, or auto."
         )
     if device.is_several and not study.several:
@@ -82,5 +82,5 @@ def check_device(study: Study, device: DeviceInfo) -> None:
             else (f"{len(device.uuids)} GPUs")
         )
         raise ParameterError(
-            f"{device.id} is {together} together, and the study {study.name} measures one. Choose one of them, or auto."
+            f"{device.id} is {together} together, but the study {study.name} measures one. Choose one of them, or auto."
         )

@@ -1,4 +1,4 @@
-"""The document of results: measurements and traces, with the verdicts on them."""
+"""The results document: measurements, traces, verdicts and a summary."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -14,32 +14,31 @@ SCHEMA = "sparsight.records/2"
 
 
 def findings_of(data: StudyData) -> tuple[Finding, ...]:
-    """What the measurements allow to say, study by study."""
+    """Return the findings of all studies, study by study."""
     return tuple(finding for study in STUDIES for finding in study.findings(of_study(data, study.name)))
 
 
 def of_study(data: StudyData, name: str) -> StudyData:
-    """The same with the measurements of one study alone."""
+    """Return the data with only the measurements of one study."""
     return replace(data, measurements=[m for m in data.measurements if m.study == name])
 
 
 def busy_measurements(data: StudyData) -> list[Measurement]:
-    """Return the measurements that do not count because the machine was busy."""
-    # What makes a group noisy makes one of its members so, and a group is of one matrix on one device: of the others,
-    # nearly all, nothing need be found out.
-    places = {(m.matrix_id, m.device) for m in data.measurements if noise((m,))}
-    suspects = [m for m in data.measurements if (m.matrix_id, m.device) in places]
-    found = findings_of(replace(data, measurements=suspects)) if suspects else ()
-    return [row.measurement for finding in found if finding.busy for row in finding.rows]
+    """Return the measurements that are too noisy to rank."""
+    # A noisy group has a noisy member, and all its members have one matrix and device: only such pairs need findings.
+    noisy_pairs = {(m.matrix_id, m.device) for m in data.measurements if noise((m,))}
+    suspects = [m for m in data.measurements if (m.matrix_id, m.device) in noisy_pairs]
+    findings = findings_of(replace(data, measurements=suspects)) if suspects else ()
+    return [row.measurement for finding in findings if finding.busy for row in finding.rows]
 
 
 def busy_cases(data: StudyData) -> set[tuple[str, str]]:
-    """Return (device, case) of the measurements that do not count because the machine was busy."""
+    """Return (device, case) of the measurements that are too noisy to rank."""
     return {(m.device, m.case) for m in busy_measurements(data)}
 
 
 def results_document(data: StudyData, samples: bool = False) -> dict[str, Any]:
-    """The document that `python -m gpu_engine --json` writes and `/results` serves; raw samples only when asked for."""
+    """Return the document of `python -m gpu_engine --json` and `/results`; raw samples only if `samples` is true."""
     findings = findings_of(data)
     return {
         "schema": SCHEMA,
@@ -51,13 +50,13 @@ def results_document(data: StudyData, samples: bool = False) -> dict[str, Any]:
 
 
 def summary(measurements: Sequence[Measurement], findings: Iterable[Finding]) -> dict[str, Any]:
-    """How many measurements are in each state, and what leads wherever that is decided."""
+    """Return the number of measurements per state, and the fastest kernel of each decided group."""
     counts: dict[str, int] = {state: sum(m.state == state for m in measurements) for state in STATES}
     return {"total": len(measurements), **counts, "fastest": [_fastest(f) for f in findings if f.decided]}
 
 
 def _fastest(finding: Finding) -> dict[str, Any]:
-    # Rows of scaling are not in the order of their times.
+    # Rows of the study scaling are not sorted by time.
     first = min((row.measurement for row in finding.rows if row.leads), key=lambda m: m.median_s or 0.0)
     return {
         "study": finding.study,

@@ -1,1 +1,1 @@
-"""Numbers and tables as people read them: knows nothing of what it is given."""
+"""Text of numbers, tables, and parameters, independent of their meaning."""

@@ -1,6 +1,6 @@
-"""Axes of cases and parameters of studies as pages and terminals show them."""
+"""Text of case axes and study parameters for pages and terminals."""
 
 
 def axis_text(name: str, value: object) -> str:
-    """Return `start segments 2` for the axis or parameter `start_segments` with the value 2."""
+    """Return the text of an axis or parameter: `start segments 2` for `start_segments` with the value 2."""
     return f"{name.replace('_', ' ')} {value}"

@@ -1,11 +1,11 @@
-"""Tables as text: what pages, terminals, documents and the API show of the same numbers."""
+"""Tables as text, for pages, terminals, documents, and the API."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The head of a table's column; numbers are set right."""
+    """Head of a column with its unit or qualifier; numeric columns are right-aligned."""
 
     text: str
     unit: str = ""
@@ -14,7 +14,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Numbers as text under their heads, a row a case."""
+    """Rows of texts under their heads."""
 
     heads: tuple[Head, ...]
     rows: tuple[tuple[str, ...], ...]

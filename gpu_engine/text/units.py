@@ -1,6 +1,6 @@
-"""Numbers as people read them: SI values in, text with a unit out. A missing value is an en dash.
+"""Numbers as text: SI values in, text with a unit out. A missing value is an en dash.
 
-Columns of a table share one unit and one number of decimals, so that the digits line up when set right.
+Columns of a table share one unit and one number of decimals, so that right-aligned digits line up.
 """
 
 import math
@@ -20,7 +20,7 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit of display; a value in SI units is divided by `factor`."""
+    """A unit for display: a value in SI units is divided by `factor`."""
 
     symbol: str
     factor: float
@@ -33,9 +33,9 @@ RATE = (Unit("TB/s", 1e12), Unit("GB/s", 1e9), Unit("MB/s", 1e6))
 
 
 def unit_for(values: Iterable[float | None], units: Sequence[Unit], digits: int = 3) -> Unit:
-    """Return the largest unit in which the smallest size is at least 1 as shown; the last unit where there is none.
+    """Return the largest unit in which the smallest size is at least 1 after rounding; the last unit if there is none.
 
-    digits  to which the value is rounded, and with what its unit is chosen: 999.99 µs is 1.00 ms
+    digits  significant digits of the rounding: 999.99 µs is 1.00 ms
     """
     sizes = [abs(value) for value in values if value is not None and math.isfinite(value) and value]
     smallest = min(sizes, default=0.0)
@@ -43,72 +43,72 @@ def unit_for(values: Iterable[float | None], units: Sequence[Unit], digits: int 
 
 
 def scaled(value: float | None, unit: Unit) -> float | None:
-    """The value in that unit."""
+    """Return an SI value in a unit; None stays None."""
     return None if value is None else value / unit.factor
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """The value to `digits` significant digits, never in powers of ten, digits grouped by three."""
+    """Return a value with `digits` significant digits, without powers of ten, grouped by three."""
     if value is None or not math.isfinite(value):
         return MISSING
     return _grouped(value, _decimals(value, digits))
 
 
 def count(value: float | None) -> str:
-    """A whole number, digits grouped by three."""
+    """Return a whole number with its digits grouped by three."""
     return MISSING if value is None else _grouped(value, 0)
 
 
 def column(values: Sequence[float | None], digits: int = 3) -> list[str]:
-    """The values with the decimals that give the smallest size `digits` significant digits, three at most."""
+    """Return the values of a column with equal decimals (at most 3), so that the smallest has `digits` digits."""
     sizes = [abs(value) for value in values if value is not None and math.isfinite(value) and value]
     decimals = min(3, _decimals(min(sizes, default=1.0), digits))
     return [MISSING if v is None or not math.isfinite(v) else _grouped(v, decimals) for v in values]
 
 
 def seconds(value: float | None) -> str:
-    """A time as measured: `12.3 µs`."""
+    """Return a time with its unit: `12.3 µs`."""
     return _with_unit(value, TIME)
 
 
 def size(value: float | None) -> str:
-    """A number of bytes in decimal units: `41.2 MB`."""
+    """Return a number of bytes in decimal units: `41.2 MB`."""
     return _with_unit(value, SIZE)
 
 
 def energy(value: float | None) -> str:
-    """Joules: `1.2 mJ`."""
+    """Return an energy with its unit: `1.2 mJ`."""
     return _with_unit(value, ENERGY)
 
 
 def rate(value: float | None) -> str:
-    """Bytes per second: `4.1 TB/s`."""
+    """Return bytes per second with their unit: `4.1 TB/s`."""
     return _with_unit(value, RATE)
 
 
 def gflops(value: float | None) -> str:
-    """A rate in GFLOP/s."""
+    """Return a throughput in GFLOP/s: `612 GFLOP/s`."""
     return MISSING if value is None else f"{number(value)}{THIN}GFLOP/s"
 
 
 def percent(share: float | None) -> str:
-    """A share of 1 as whole percents; two digits below ten percent."""
+    """Return a share of 1 in whole percent, with one decimal below ten percent."""
     if share is None or not math.isfinite(share):
         return MISSING
     return f"{_grouped(100 * share, 1 if 0 < abs(100 * share) < 9.95 else 0)}{THIN}%"
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Two times as the ends of an interval: `12.2 µs – 12.5 µs`."""
+    """Return two times in seconds as the ends of an interval: `12.2 µs – 12.5 µs`."""
     return f"{seconds(low)} – {seconds(high)}" if low and high else MISSING
 
 
 def interval_or_rounds(
     rounds: int | None, interval_s: tuple[float | None, float | None], ends_s: tuple[float | None, float | None]
 ) -> str:
-    """Return the ends of an interval in seconds, or `2 rounds, 3.1 ms – 4.0 ms` of rounds that are too few for one.
+    """Return `12.2 µs – 12.5 µs`, or `2 rounds, 3.1 ms – 4.0 ms` with too few rounds for an interval.
 
-    ends_s  the quickest and the slowest round
+    ends_s  the fastest and the slowest round
     """
     if rounds is None or has_interval(rounds):
         return interval(*interval_s)
@@ -117,22 +117,29 @@ def interval_or_rounds(
 
 
 def rounds_text(rounds: int, spread: str) -> str:
-    """Return `2 rounds, 3.1 ms – 4.0 ms` of a few rounds and what they spread over."""
+    """Return `2 rounds, 3.1 ms – 4.0 ms` for a few rounds and their range."""
     return ", ".join((f"{rounds} round{'s' if rounds != 1 else ''}", *([spread] if spread != MISSING else [])))
 
 
 def ratio(value: float | None) -> str:
-    """A quotient: `1.24 ×`."""
+    """Return a ratio with two decimals: `1.24 ×`."""
     return MISSING if value is None or not math.isfinite(value) else f"{_grouped(value, 2)}{THIN}×"
 
 
+def speedup(value: float | None) -> str:
+    """Return a speedup: `1.24 ×`, below 1 for a slower kernel; at least two significant digits (`0.0031 ×`)."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    return f"{_grouped(value, max(2, _decimals(value, 2)))}{THIN}×"
+
+
 def times(value: float | None) -> str:
-    """A quotient of times as a factor of at least 1, which the word beside it explains: `1.24 ×`."""
+    """Return a ratio of times as a factor of at least 1: `1.24 ×`. A word beside it says whether it is faster."""
     return ratio(max(value, 1 / value) if value else None)
 
 
 def duration(value: float | None) -> str:
-    """How long a person waits: `40 s`, `2 min 10 s`, `1 h 5 min`."""
+    """Return a waiting time in seconds as text: `40 s`, `2 min 10 s`, `1 h 5 min`."""
     if value is None or not math.isfinite(value):
         return MISSING
     whole = max(0, round(value))
@@ -146,26 +153,26 @@ def duration(value: float | None) -> str:
 
 
 def scientific(value: float) -> str:
-    """A number to two digits beside a power of ten: `8.1·10⁻¹¹`, `10⁻⁶`."""
+    """Return a number as two digits times a power of ten: `8.1·10⁻¹¹`, `10⁻⁶`."""
     mantissa, _, exponent = f"{value:.1e}".partition("e")
     times = "" if mantissa == "1.0" else f"{mantissa}·"
     return f"{times}10{str(int(exponent)).translate(SUPERSCRIPTS)}"
 
 
 def about(value: float) -> str:
-    """A wait that is not known exactly: `about 40 s`, `under 1 s`."""
+    """Return an estimated waiting time: `about 40 s`, `under 1 s`."""
     return duration(value) if value < 1 else f"about {duration(value)}"
 
 
 def moment(timestamp: float | None) -> str:
-    """Seconds since 1970 as date and time in UTC, to the minute."""
+    """Return seconds since 1970 as date and time in UTC: `2026-11-26 00:29`."""
     return MISSING if timestamp is None else datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def _decimals(value: float, digits: int) -> int:
     if value == 0:
         return 0
-    # Rounding first: 9.999 has one digit more before the point than its logarithm says.
+    # Rounding first, because 9.999 rounds to a number with one more digit before the point.
     rounded = _rounded(value, digits)
     return max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
 

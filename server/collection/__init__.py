@@ -1,1 +1,1 @@
-"""The SuiteSparse Matrix Collection: its index, conditions on it, and downloads of its matrices by name."""
+"""SuiteSparse Matrix Collection: its index, conditions on the index, and downloads of matrices by name."""

@@ -1,6 +1,6 @@
-"""Downloader: files of the collection or its mirror, resumed where they broke off, and capped.
+"""Downloader of files of the collection or its mirror, with resume and size limits.
 
-The addresses are made here, of names that an index has; where a host sends elsewhere, that has to be one of its own.
+Addresses are built from names in the index. Redirects must stay on hosts of the collection.
 """
 
 import hashlib
@@ -21,31 +21,31 @@ import httpx
 from gpu_engine import release
 from gpu_engine.errors import NotFoundError, SparsightError, TooLargeError, UnavailableError, quote
 from gpu_engine.text import units
-from server.times import Time, time_of
+from server.timestamps import Time, time_of
 
 log = logging.getLogger(__name__)
 
 HOSTS = ("sparse.tamu.edu", "suitesparse-collection-website.herokuapp.com", "sparse-files.engr.tamu.edu")
-"""Of the collection: where its addresses lead, always by https."""
+"""Hosts of the collection, to which it may redirect, always by HTTPS."""
 
 TIMEOUT = httpx.Timeout(10, connect=5)
 REDIRECTS = 5
 RETRIES = 1
-"""After attempts in a row that brought nothing; then a host counts as out of reach."""
+"""Number of consecutive attempts without new bytes after which a host counts as unreachable."""
 
 ATTEMPTS = 100
 RETRY_S = 1.0
 WAIT_S = 600.0
-"""A host that asks to wait longer than this is asked no more."""
+"""Longest Retry-After in seconds that the downloader waits for."""
 
 LATER = (429, 503)
 UPLOAD = "upload the file instead"
-INTERRUPTED = "The fetch was stopped. Fetch it again: what has come is kept."
+INTERRUPTED = "The download was stopped. Start it again to resume."
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file that has come whole: where from, the sha256 (hex) of its bytes, and when."""
+    """Complete downloaded file: its address, the sha256 (hex) of its bytes, and its time."""
 
     address: str
     sha256: str
@@ -54,7 +54,7 @@ class Download:
 
 
 class _LaterError(Exception):
-    """The same request may bring something after so many seconds; `error` says why it has brought nothing yet."""
+    """Temporary failure; `error` is the final error if no attempt succeeds."""
 
     def __init__(self, seconds: float, error: SparsightError) -> None:
         super().__init__(error.message)
@@ -62,10 +62,10 @@ class _LaterError(Exception):
 
 
 class Downloader:
-    """Downloads below one address.
+    """Downloads files below one address.
 
     address    of the collection or a mirror, `https://sparse.tamu.edu`
-    transport  instead of the network
+    transport  replaces the network in tests
     """
 
     def __init__(self, address: str, transport: httpx.BaseTransport | None = None) -> None:
@@ -75,14 +75,14 @@ class Downloader:
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """Ends what is being downloaded; its parts are kept."""
+        """Stop the running downloads and keep their parts."""
         self._stopped.set()
 
     def download(self, path: str, part: Path, most: int, is_wanted: Callable[[], bool] = lambda: True) -> Download:
-        """Brings the file at this path into `part`, behind what of it has come before.
+        """Download the file at this path into `part`, continuing after the bytes in it.
 
-        most  bytes
-        Raises NotFoundError, TooLargeError, and UnavailableError for everything that may be otherwise another time.
+        most  size limit in bytes
+        Raises NotFoundError, TooLargeError, and UnavailableError for temporary failures.
         """
         part.parent.mkdir(parents=True, exist_ok=True)
         headers = {"User-Agent": f"sparsight/{release()}", "Accept-Encoding": "identity"}
@@ -90,7 +90,7 @@ class Downloader:
             return _Attempts(self, client, part, most, is_wanted).run(f"{self.address}/{path}")
 
     def pause(self, seconds: float, is_wanted: Callable[[], bool]) -> None:
-        """Waits; raises UnavailableError where the download is wanted no more."""
+        """Wait. Raises UnavailableError if the download was stopped."""
         end = time.monotonic() + seconds
         while is_wanted() and not self._stopped.wait(min(1.0, max(0.0, end - time.monotonic()))):
             if time.monotonic() >= end:
@@ -98,26 +98,24 @@ class Downloader:
         raise UnavailableError(INTERRUPTED)
 
     def allowed(self, address: str) -> str:
-        """The address that a host sends to, by https; raises UnavailableError unless it is one of its own hosts."""
-        parts, own = urlsplit(address), urlsplit(self.address)
-        if (parts.scheme, parts.netloc) == (own.scheme, own.netloc):
+        """Return the HTTPS address of a redirect. Raises UnavailableError unless it stays on allowed hosts."""
+        parts, base = urlsplit(address), urlsplit(self.address)
+        if (parts.scheme, parts.netloc) == (base.scheme, base.netloc):
             return address
         if parts.scheme in ("http", "https") and parts.netloc in HOSTS:
             return parts._replace(scheme="https").geturl()
-        raise UnavailableError(
-            f"{self.host} sends to {quote(parts.netloc or address)}, which is not its own; {UPLOAD}."
-        )
+        raise UnavailableError(f"{self.host} redirects to another host, {quote(parts.netloc or address)}; {UPLOAD}.")
 
     def unreachable(self, error: httpx.TransportError) -> UnavailableError:
-        """The error where nothing answers."""
+        """Return the error for a host that does not respond."""
         reason = str(error).rpartition("] ")[2] or type(error).__name__
         if isinstance(error, httpx.TimeoutException):
-            reason = f"no answer within {TIMEOUT.read:.0f} s"
-        return UnavailableError(f"{self.host} cannot be reached from this server: {reason}; {UPLOAD}.")
+            reason = f"no response within {TIMEOUT.read:.0f} s"
+        return UnavailableError(f"Cannot reach {self.host} from this server: {reason}; {UPLOAD}.")
 
 
 class _Attempts:
-    """The attempts at one file."""
+    """Attempts to download one file."""
 
     def __init__(
         self, downloader: Downloader, client: httpx.Client, part: Path, most: int, is_wanted: Callable[[], bool]
@@ -127,7 +125,7 @@ class _Attempts:
         self._about = part.with_name(f"{part.name}.json")
 
     def run(self, address: str) -> Download:
-        """The whole file."""
+        """Return the complete file."""
         failures = 0
         for _ in range(ATTEMPTS):
             had = self._size()
@@ -145,7 +143,7 @@ class _Attempts:
         raise error
 
     def _attempt(self, address: str) -> Download:
-        """One request for what is missing, and what it brings."""
+        """Request the missing bytes once, and append them."""
         had, validator = self._size(), self._validator()
         ranged = {"Range": f"bytes={had}-", "If-Range": validator} if had and validator else {}
         with closing(self._answer(address, ranged)) as answer:
@@ -158,17 +156,17 @@ class _Attempts:
             self._write(answer, "ab" if begin else "wb")
             address = str(answer.url)
         if total is not None and self._size() != total:
-            raise httpx.RemoteProtocolError("the answer ended too early")
+            raise httpx.RemoteProtocolError("the response ended too early")
         with self._part.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         self._about.unlink(missing_ok=True)
         return Download(address, digest, self._size(), time_of(time.time()))
 
     def _answer(self, address: str, ranged: Mapping[str, str]) -> httpx.Response:
-        """The answer at the end of the redirections."""
+        """Return the response after all redirects."""
         for _ in range(REDIRECTS):
             try:
-                # Builds the request to where the answer sends, too.
+                # Also builds the request for the redirect.
                 answer = self._client.send(self._client.build_request("GET", address, headers=ranged), stream=True)
                 if not answer.has_redirect_location:
                     return answer
@@ -176,23 +174,23 @@ class _Attempts:
                 address = self._downloader.allowed(urljoin(address, answer.headers["location"]))
             except (httpx.InvalidURL, ValueError) as error:
                 raise UnavailableError(
-                    f"{self._downloader.host} sends to an address that is not valid: {error}; {UPLOAD}."
+                    f"{self._downloader.host} redirects to an invalid address: {error}; {UPLOAD}."
                 ) from error
-        raise UnavailableError(f"{self._downloader.host} sends in circles; {UPLOAD}.")
+        raise UnavailableError(f"{self._downloader.host} redirects in a loop; {UPLOAD}.")
 
     def _check(self, answer: httpx.Response, had: int) -> None:
-        """Raises what any answer means that brings no bytes of the file."""
+        """Raise the error for a response without bytes of the file."""
         status, host = answer.status_code, self._downloader.host
         if status == 206 and not answer.headers.get("content-range", "").startswith(f"bytes {had}-"):
             status = 416
         if status == 416:
-            # What is here is no part of what is there: all of it anew.
+            # The part belongs to another version of the file: start from zero.
             self._part.unlink(missing_ok=True)
-            raise _LaterError(0.0, UnavailableError(f"{host} does not go on where the file broke off; {UPLOAD}."))
+            raise _LaterError(0.0, UnavailableError(f"{host} does not support resuming the download; {UPLOAD}."))
         if status in LATER:
             wait = _wait_of(answer)
-            asked = f"{host} asks to come again in {wait:.0f} s ({status}); fetch it later: what has come is kept."
-            raise _LaterError(wait, UnavailableError(asked))
+            reason = f"{host} is busy ({status}). Start the download again in {wait:.0f} s to resume."
+            raise _LaterError(wait, UnavailableError(reason))
         if status in (404, 410):
             raise NotFoundError(f"{host} has no such file ({status}); {UPLOAD}.")
         if status not in (200, 206):
@@ -200,9 +198,9 @@ class _Attempts:
 
     def _write(self, answer: httpx.Response, mode: str) -> None:
         with self._part.open(mode) as file:
-            # Pieces as they come: larger blocks would lose what had come of one when the connection breaks.
+            # Write bytes as they arrive: larger blocks would be lost when the connection breaks.
             for block in answer.iter_raw():
-                # Raises where nobody waits for the file any more.
+                # Raises if the download was stopped.
                 self._downloader.pause(0.0, self._is_wanted)
                 file.write(block)
                 if file.tell() > self._most:
@@ -211,33 +209,33 @@ class _Attempts:
     def _too_large(self) -> TooLargeError:
         self._part.unlink(missing_ok=True)
         self._about.unlink(missing_ok=True)
-        return TooLargeError(f"The file is larger than {units.size(self._most)}, as much as is fetched of it.")
+        return TooLargeError(f"The file is larger than the limit of {units.size(self._most)}.")
 
     def _size(self) -> int:
         return self._part.stat().st_size if self._part.exists() else 0
 
     def _validator(self) -> str:
-        """What tells the version of which a part is here; empty where nothing does."""
+        """Return the validator of the version of the present part; empty if unknown."""
         with suppress(OSError, ValueError):
             return str(json.loads(self._about.read_text(encoding="utf-8")))
         return ""
 
 
 def _validator_of(answer: httpx.Response) -> str:
-    """A strong ETag, else the date of the last change: what If-Range takes; empty where a header cannot hold it."""
+    """Return a strong ETag, or else the modification date, for If-Range; empty if a header cannot contain it."""
     tag: str = answer.headers.get("etag", "")
     validator: str = tag if tag.startswith('"') else answer.headers.get("last-modified", "")
     return validator if validator.isascii() else ""
 
 
 def _length(answer: httpx.Response, begin: int) -> int | None:
-    """How long the whole file is, as far as the answer says it."""
+    """Return the length of the complete file in bytes, if the response states it."""
     declared = answer.headers.get("content-length", "")
     return begin + int(declared) if declared.isdecimal() and len(declared) < 19 else None
 
 
 def _wait_of(answer: httpx.Response) -> float:
-    """The seconds of Retry-After, which may be a date."""
+    """Return the seconds of Retry-After, which may also be a date."""
     text = answer.headers.get("retry-after", "")
     if text.isdecimal():
         return min(float(text), 10 * WAIT_S)

@@ -1,4 +1,4 @@
-"""Fetcher: matrices of the collection by name: one download at a time, each then read as an upload is."""
+"""Fetcher: download matrices of the collection by name, one at a time, and read each as an upload."""
 
 import threading
 import time
@@ -18,21 +18,21 @@ from server.models import MatrixRow
 from server.settings import Settings
 
 WAITING_MOST = 100
-"""Matrices that may wait for their turn."""
+"""Maximum number of matrices waiting for a download."""
 
 LATER_S = 60.0
-"""When to ask again for a place among them, and when for the list after an attempt at it."""
+"""Seconds after which to retry when too many matrices wait, and when the list could not be downloaded."""
 
 LIST_BYTES = 16 * 2**20
 FREE_BYTES, PLACE_BYTES = 16 * 2**20, 48
-"""Of an archive: without regard to its matrix, and for each entry, row and column that the index says it has."""
+"""Size limit of an archive in bytes: a fixed part, and a part per entry, row, and column in the index."""
 
 KEPT_S = 7 * 86400.0
-"""How long parts of files wait to be gone on with."""
+"""Seconds that partial downloads are kept for resuming."""
 
 
 class Fetcher:
-    """Fetches for one server process; parts of files are kept in `downloads`, the list of the collection beside it."""
+    """Downloads matrices for one server process. `downloads` contains partial files and the list of the collection."""
 
     def __init__(self, settings: Settings, ingestor: Ingestor, transport: httpx.BaseTransport | None = None) -> None:
         self.ingestor = ingestor
@@ -46,24 +46,24 @@ class Fetcher:
         self._waiting: set[str] = set()
 
     def stop(self) -> None:
-        """Ends what is being downloaded, and begins nothing else; what was begun fails, its parts are kept."""
+        """Stop downloads and start no more. Stopped ones fail, but their parts are kept."""
         self._downloader.stop()
         self._pool.shutdown(wait=False)
 
     def close(self) -> None:
-        """Waits until everything has ended."""
+        """Wait until all downloads have ended."""
         self._pool.shutdown(wait=True)
 
     @property
     def is_on(self) -> bool:
-        """Whether the operator lets matrices be fetched."""
+        """Return whether the operator allows downloads."""
         return bool(self._settings.collection_url)
 
     def find(self, name: str) -> Entry:
-        """The matrix of that name; the first one that the wheel does not know has the list of all fetched.
+        """Return the matrix of that name. An unknown name first triggers a download of the complete list.
 
-        Raises ParameterError for no name, NotFoundError with near names, ConflictError where nothing is fetched here,
-        TooLargeError for more nonzeros than are read here, and UnavailableError where the list cannot be had.
+        Raises ParameterError for an invalid name, NotFoundError with similar names, ConflictError if downloads are off,
+        TooLargeError for too many nonzeros, and UnavailableError if the list cannot be downloaded.
         """
         index = self.shelf.index()
         entry = index.find(name)
@@ -75,14 +75,16 @@ class Fetcher:
         self._check_on()
         if (entry.stored or 0) > self._settings.nnz_max:
             most = units.count(self._settings.nnz_max)
-            raise TooLargeError(f"{entry.id} has {units.count(entry.stored)} nonzeros; at most {most} are read here.")
+            raise TooLargeError(
+                f"{entry.id} has {units.count(entry.stored)} nonzeros; the limit of this server is {most}."
+            )
         return entry
 
     def refresh(self) -> Index:
-        """Fetches the list of all matrices, at most once a minute; raises ConflictError, UnavailableError."""
+        """Download the list of all matrices, at most once per minute. Raises ConflictError and UnavailableError."""
         self._check_on()
         if not self._asking.acquire(blocking=False):
-            raise UnavailableError("The list of the collection is being fetched. Try again shortly.")
+            raise UnavailableError("The list of the collection is being downloaded. Try again shortly.")
         try:
             asked_at, failed = self._asked
             if time.monotonic() - asked_at > LATER_S:
@@ -95,7 +97,7 @@ class Fetcher:
             self._asking.release()
 
     def _ask(self) -> UnavailableError | None:
-        """Fetches the list; what went wrong is returned, so that it is not tried anew at once."""
+        """Download the list. Errors are returned, so that they can be remembered for a while."""
         part = self._folder / "ssstats.csv.part"
         try:
             got = self._downloader.download(STATISTICS, part, LIST_BYTES)
@@ -107,16 +109,18 @@ class Fetcher:
         return None
 
     def bytes_of(self, entry: Entry) -> int:
-        """What its archive counts for a quota: about what it has, or as much as any upload."""
+        """Return the size that counts for a quota: the estimated archive size, or that of the largest upload."""
         return entry.about_bytes or self._settings.upload_bytes
 
     def check_room(self) -> None:
-        """Raises LimitError where too many matrices wait."""
+        """Raise LimitError if too many matrices wait."""
         if len(self._waiting) >= WAITING_MOST:
-            raise LimitError(f"{WAITING_MOST} matrices wait to be fetched. Try again later.", retry_after_s=LATER_S)
+            raise LimitError(
+                f"{WAITING_MOST} matrices are already waiting for a download. Try again later.", retry_after_s=LATER_S
+            )
 
     def start(self, matrix_id: str, entry: Entry) -> Future[None]:
-        """Starts to fetch and read a matrix whose row is there; the future raises what went wrong."""
+        """Start to download and read a matrix whose row exists. The future raises the error."""
         self._waiting.add(matrix_id)
         future = self.ingestor.run(matrix_id, self._pool, partial(self._bring, matrix_id, entry))
         future.add_done_callback(lambda _: self._waiting.discard(matrix_id))
@@ -126,35 +130,35 @@ class Fetcher:
         with logs.about(matrix=matrix_id), self.ingestor.ending(matrix_id):
             self._sweep()
             part = self._folder / entry.group / f"{entry.name}.tar.gz.part"
-            wanted = partial(self.ingestor.is_wanted, matrix_id)
-            got = self._downloader.download(f"MM/{entry.id}.tar.gz", part, self._most(entry), wanted)
+            is_wanted = partial(self.ingestor.is_wanted, matrix_id)
+            got = self._downloader.download(f"MM/{entry.id}.tar.gz", part, self._most(entry), is_wanted)
             self._note(matrix_id, got)
             part.replace(self.ingestor.uploads / matrix_id)
             reading = self.ingestor.read(matrix_id)
-        # The next one is not fetched before this one is read: no more files wait than one.
+        # The next download starts after this matrix is read, so that at most one file waits.
         reading.result()
 
     def _most(self, entry: Entry) -> int:
-        """The bytes after which a download is given up: what no archive of such a matrix has."""
+        """Return the size limit of a download in bytes, which no archive of such a matrix reaches."""
         if entry.stored is None:
             return self._settings.upload_bytes
         places = entry.stored + (entry.rows or 0) + (entry.cols or 0)
         return min(self._settings.upload_bytes, FREE_BYTES + PLACE_BYTES * places)
 
     def _note(self, matrix_id: str, got: Download) -> None:
-        """Keeps with the matrix where it came from."""
-        told = {"address": got.address, "sha256": got.sha256, "bytes": got.size, "fetched_at": got.fetched_at}
+        """Store the origin of the matrix."""
+        origin = {"address": got.address, "sha256": got.sha256, "bytes": got.size, "fetched_at": got.fetched_at}
         with self.ingestor.database.write() as session:
             row = session.get(MatrixRow, matrix_id, with_for_update=True)
             if row is not None:
-                row.source = {**row.source, **told}
+                row.source = {**row.source, **origin}
 
     def _sweep(self) -> None:
-        """Removes what nobody went on with."""
+        """Delete partial downloads that nobody resumed."""
         for path in self._folder.glob("*/*") if self._folder.is_dir() else ():
             if time.time() - path.stat().st_mtime > KEPT_S:
                 path.unlink(missing_ok=True)
 
     def _check_on(self) -> None:
         if not self.is_on:
-            raise ConflictError(f"This server fetches no matrices: its operator has switched that off; {UPLOAD}.")
+            raise ConflictError(f"Downloads by name are switched off on this server; {UPLOAD}.")

@@ -1,4 +1,4 @@
-"""The index of the collection: the few matrices that the wheel names, and all of them once the list was fetched."""
+"""Index of the collection: the few matrices in the package, and all matrices after the list was downloaded."""
 
 import csv
 import difflib
@@ -15,31 +15,34 @@ from typing import Any
 
 from gpu_engine.errors import NotFoundError, ParameterError, UnavailableError, quote
 from server.collection.entries import ID, Entry
-from server.paging import Page, decode_cursor, encode_cursor
+from server.paging import Page, decode_cursor, encode_cursor, invalid_cursor
 
 log = logging.getLogger(__name__)
 
 SHIPPED = Path(__file__).with_name("index.csv")
-"""Written by us: what the papers and the recordings say of the matrices that they name."""
+"""Entries in the package: the matrices that papers and reference results name."""
 
 STATISTICS = "files/ssstats.csv"
-"""Where the collection serves the list of its matrices."""
+"""Path of the list of all matrices on the server of the collection."""
 
 COLUMNS = 12
-"""Group, name, rows, columns, nnz, real, binary, 2D or 3D, posdef, pattern symmetry, numerical symmetry, kind."""
+"""Columns of the list: group, name, rows, columns, nnz, real, binary, 2D or 3D, posdef, pattern symmetry, numerical
+symmetry, kind.
+"""
 
 LENGTH_MAX = 129
-"""Of the longest name."""
+"""Length of the longest name."""
 
 NEAR = 3
-"""Names that are offered for one that is not there."""
+"""Maximum number of similar names suggested for an unknown name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an index comes from; empty for the one of the wheel.
+    """Origin of an index; empty for the one in the package.
 
-    sha256  of the list as it came, hex; fetched_at: a Time
+    sha256      of the downloaded list, hex
+    fetched_at  a Time
     """
 
     address: str = ""
@@ -49,55 +52,57 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Entries by id, in the order of ids without regard to case."""
+    """Entries by id, in case-insensitive order of ids."""
 
     entries: Mapping[str, Entry]
     origin: Origin = Origin()
 
     def find(self, name: str) -> Entry | None:
-        """The entry of `GROUP/NAME`; raises ParameterError for what cannot be one."""
+        """Return the entry of `GROUP/NAME`. Raises ParameterError for an invalid name."""
         if not ID.fullmatch(name):
             expected = f"expected GROUP/NAME, such as HB/bcsstk16.{self._near(name)}"
-            raise ParameterError(f"{quote(name)} is not the name of a matrix; {expected}")
+            raise ParameterError(f"Invalid matrix name {quote(name)}: {expected}")
         return self.entries.get(name)
 
     def missing(self, name: str) -> NotFoundError:
-        """The error of a name that is not in the index, with names that are near to it."""
-        return NotFoundError(f"The collection has no matrix {quote(name)}, as far as is known here.{self._near(name)}")
+        """Return the error for an unknown name, with similar names."""
+        return NotFoundError(f"Unknown matrix {quote(name)} in the index of the collection.{self._near(name)}")
 
     def _near(self, name: str) -> str:
-        """The names that may have been meant, as a question; nothing where none is near."""
+        """Return a question with similar names; empty if there are none."""
         name = name[:LENGTH_MAX].lower()
         known = {entry_id.lower(): entry_id for entry_id in self.entries}
         alike = [entry.id for entry in self.entries.values() if entry.name.lower() == name.rpartition("/")[2]]
         near = difflib.get_close_matches(name, known, NEAR)
-        found = list(dict.fromkeys([*alike, *(known[each] for each in near)]))[:NEAR]
-        return f" Did you mean {' or '.join(found)}?" if found else ""
+        suggestions = list(dict.fromkeys([*alike, *(known[each] for each in near)]))[:NEAR]
+        return f" Did you mean {' or '.join(suggestions)}?" if suggestions else ""
 
 
 @cache
 def shipped() -> Index:
-    """The index of the wheel."""
+    """Return the index in the package."""
     with SHIPPED.open(encoding="utf-8", newline="") as file:
         return _index((_shipped_entry(row) for row in csv.DictReader(file)), Origin())
 
 
 def parse_statistics(content: bytes) -> list[Entry]:
-    """The entries of the collection's own list; raises UnavailableError for what is no such list.
+    """Return the entries of the collection's own list. Raises UnavailableError for an invalid list.
 
-    Its first line is their number, its second a date; then one row each, by position, and since 2019 one column more:
-    the entries with explicit zeros. Rows that are none are left out. Source: the description of the list at
-    https://sparse.tamu.edu/statistics.
+    Its first line is the number of entries, its second a date. Then follows one row per entry, by position; since 2019
+    it has one more column, the entries with explicit zeros. Invalid rows are skipped. Source: the description of the
+    list at https://sparse.tamu.edu/statistics.
     """
     rows = list(csv.reader(io.StringIO(content.decode("utf-8", "replace"))))
-    found = [entry for row in rows[2:] if (entry := _statistics_entry(row))]
-    if not found or not rows[0] or not rows[0][0].strip().isdecimal():
-        raise UnavailableError("What came is not the list of the collection; its address answers something else.")
-    return found
+    entries = [entry for row in rows[2:] if (entry := _statistics_entry(row))]
+    if not entries or not rows[0] or not rows[0][0].strip().isdecimal():
+        raise UnavailableError("The downloaded file is not the list of the collection. Check SPARSIGHT_COLLECTION_URL.")
+    return entries
 
 
 class Shelf:
-    """The index of one home: that of the wheel, and over it the list that was fetched, kept with its checksum."""
+    """Index of one data directory: the one in the package, extended by the downloaded list, which is stored with its
+    checksum.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._list, self._about = folder / "ssstats.csv", folder / "ssstats.json"
@@ -105,35 +110,35 @@ class Shelf:
         self._known: Index | None = None
 
     def index(self) -> Index:
-        """What is known now; a kept list that is not what was kept counts as none."""
+        """Return the current index; a stored list with a wrong checksum is ignored."""
         with self._lock:
-            self._known = self._known or self._kept() or shipped()
+            self._known = self._known or self._stored() or shipped()
             return self._known
 
     def keep(self, content: bytes, address: str, fetched_at: str) -> Index:
-        """Takes a fetched list in; raises UnavailableError for what is none, and keeps the one before."""
+        """Store a downloaded list. Raises UnavailableError for an invalid one, and keeps the previous list."""
         origin = Origin(address, hashlib.sha256(content).hexdigest(), fetched_at)
-        found = _over_shipped(parse_statistics(content), origin)
+        index = _over_shipped(parse_statistics(content), origin)
         with self._lock:
             self._list.parent.mkdir(parents=True, exist_ok=True)
             for path, data in ((self._list, content), (self._about, json.dumps(asdict(origin)).encode())):
                 new = path.with_suffix(".new")
                 new.write_bytes(data)
                 new.replace(path)
-            self._known = found
-        return found
+            self._known = index
+        return index
 
-    def _kept(self) -> Index | None:
+    def _stored(self) -> Index | None:
         try:
             content = self._list.read_bytes()
             origin = Origin(**json.loads(self._about.read_bytes()))
             if hashlib.sha256(content).hexdigest() != origin.sha256:
-                raise ValueError("its checksum is another")
+                raise ValueError("wrong checksum")
             return _over_shipped(parse_statistics(content), origin)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, UnavailableError) as error:
-            log.warning("the kept list of the collection is not read: %s", error)
+            log.warning("cannot read the stored list of the collection: %s", error)
             return None
 
 
@@ -141,22 +146,24 @@ SORTS = ("name", "nnz", "-nnz")
 
 
 def search(index: Index, q: str, where: Any, sort: str, limit: int, cursor: str | None) -> Page[Entry]:
-    """Entries whose id or kind contains `q`, and which `where` takes; without nonzeros last where these order them."""
+    """Return the entries whose id or kind contains `q` and that fulfill `where`. Unknown sizes come last if sorted by
+    size.
+    """
     if sort not in SORTS:
-        raise ParameterError(f"The collection cannot be sorted by {quote(sort)}; known: {', '.join(SORTS)}.")
+        raise ParameterError(f"Unknown sort key {quote(sort)}. Use one of {', '.join(SORTS)}.")
     text = q.strip().lower()
-    found = [e for e in index.entries.values() if (text in e.id.lower() or text in e.kind.lower()) and where(e)]
+    matches = [e for e in index.entries.values() if (text in e.id.lower() or text in e.kind.lower()) and where(e)]
     if sort != "name":
         sign = -1 if sort == "-nnz" else 1
-        found.sort(key=lambda entry: (entry.nnz is None, sign * (entry.nnz or 0)))
+        matches.sort(key=lambda entry: (entry.nnz is None, sign * (entry.nnz or 0)))
     begin = 0
     if cursor is not None:
         order, last = decode_cursor(cursor, 2)
-        begin = next((place for place, entry in enumerate(found, 1) if order == sort and entry.id == last), 0)
+        begin = next((place for place, entry in enumerate(matches, 1) if order == sort and entry.id == last), 0)
         if not begin:
-            raise ParameterError("The cursor is not one that this list gave; start again without it.")
-    page = found[begin : begin + limit]
-    more = begin + limit < len(found)
+            raise invalid_cursor()
+    page = matches[begin : begin + limit]
+    more = begin + limit < len(matches)
     return Page(page, encode_cursor(sort, page[-1].id) if more else None)
 
 
@@ -165,7 +172,7 @@ def _index(entries: Iterator[Entry], origin: Origin) -> Index:
 
 
 def _over_shipped(entries: list[Entry], origin: Origin) -> Index:
-    """The fetched entries, and those of the wheel that they lack."""
+    """Return the downloaded entries, and those of the package that are missing in them."""
     return _index(iter(({**shipped().entries} | {entry.id: entry for entry in entries}).values()), origin)
 
 
@@ -181,7 +188,7 @@ def _shipped_entry(row: dict[str, str]) -> Entry:
 
 
 def _statistics_entry(row: list[str]) -> Entry | None:
-    """The entry of a row; None where it is none."""
+    """Return the entry of a row, or None for an invalid row."""
     if len(row) < COLUMNS or not ID.fullmatch(f"{row[0]}/{row[1]}"):
         return None
     try:
@@ -190,7 +197,7 @@ def _statistics_entry(row: list[str]) -> Entry | None:
         symmetry = float(row[10])
     except ValueError:
         return None
-    # The kind may stand before or behind the number of entries.
+    # The kind may precede or follow the number of entries.
     rest = [text.strip() for text in row[11:]]
     kind = next((text for text in rest if text and not text.isdecimal()), "")
     entries = next((int(text) for text in rest if text.isdecimal()), None)

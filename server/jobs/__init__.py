@@ -1,6 +1,6 @@
-"""Jobs: the database is the truth and the queue, Ray places and runs.
+"""Jobs: queue, execution, and results. The database is the queue; Ray places and runs processes.
 
-queue.py and lease.py hold all SQL of the queue, as its users and as its workers see it. worker.py keeps a dispatcher
-running; dispatcher.py claims jobs; runner.py sees one through; engine.py is Ray, cluster.py what of it is several
-hosts; task.py is the process that measures; journal.py commits what it says.
+queue.py and lease.py contain all SQL of the queue, for users and for workers. worker.py keeps a dispatcher running.
+dispatcher.py claims jobs, and runner.py runs one job. engine.py controls Ray, and cluster.py its several hosts. task.py
+is the measuring process; journal.py commits its records.
 """

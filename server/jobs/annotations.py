@@ -1,4 +1,4 @@
-"""Annotations: the tags and the note that people give a job; nothing that is measured depends on them."""
+"""Annotations: tags and note of a job. They do not affect measurements."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from gpu_engine.errors import ParameterError, quote
 from server.models import JobRow
 
 NAMES = ("tags", "note")
-"""The fields of a job that are annotations."""
+"""Fields of a job that are annotations."""
 
 TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 TAGS_MAX = 10
@@ -19,28 +19,30 @@ NOTE_MAX = 2000
 
 
 def clean_tags(tags: Iterable[str]) -> list[str]:
-    """The tags, each once, in alphabetical order; raises ParameterError for what is none, and for too many."""
-    found = sorted(set(tags))
-    for tag in found:
+    """Return the tags without duplicates, in alphabetical order. Raises ParameterError for an invalid tag, and for too
+    many.
+    """
+    distinct = sorted(set(tags))
+    for tag in distinct:
         if not TAG.fullmatch(tag):
             raise ParameterError(
-                f"{quote(tag)} is no tag: expected 1 to 40 letters, digits, dots, dashes or underscores."
+                f"Invalid tag {quote(tag)}. Use 1 to 40 letters, digits, dots, dashes, or underscores."
             )
-    if len(found) > TAGS_MAX:
-        raise ParameterError(f"{len(found)} tags are given; a job has at most {TAGS_MAX}.")
-    return found
+    if len(distinct) > TAGS_MAX:
+        raise ParameterError(f"{len(distinct)} tags are given; a job has at most {TAGS_MAX}.")
+    return distinct
 
 
 def clean_note(note: str) -> str:
-    """The note with what can be printed alone; raises ParameterError for one that is too long."""
+    """Return the printable characters of the note. Raises ParameterError if it is too long."""
     if len(note) > NOTE_MAX:
-        raise ParameterError(f"The note has {len(note)} characters; at most {NOTE_MAX} are kept.")
+        raise ParameterError(f"The note has {len(note)} characters; the limit is {NOTE_MAX}.")
     return "".join(c for c in note.replace("\r\n", "\n") if c.isprintable() or c == "\n").strip()
 
 
 def known_tags(session: Session) -> list[str]:
-    """Every tag that a job has, in alphabetical order."""
-    # Postgres compares no JSON.
+    """Return all tags of all jobs, in alphabetical order."""
+    # Postgres cannot compare JSON.
     text = cast(JobRow.tags, Text)
     lists = session.scalars(select(text).where(text != "[]").distinct())
     return sorted({tag for tags in lists for tag in json.loads(tags)})

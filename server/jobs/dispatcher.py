@@ -1,4 +1,4 @@
-"""Dispatcher: claims jobs for the free devices of this host and watches over the threads that run them."""
+"""Dispatcher: claim jobs for the free devices of this host, and run each in a thread."""
 
 import logging
 import math
@@ -24,7 +24,6 @@ from gpu_engine.studies.base import Study
 from server import devices as device_table
 from server import logs
 from server.db import Database
-from server.folders import RAY, open_service
 from server.jobs import engine_start, failed_starts
 from server.jobs import lease as leases
 from server.jobs.dispatcher_lock import sole_dispatcher
@@ -33,28 +32,31 @@ from server.jobs.engine_start import StartState
 from server.jobs.runner import CRASHES, JobRun, RunContext
 from server.migrate import check_current
 from server.outage import Outage
+from server.private_folders import RAY, open_service
 from server.settings import Settings
 
 log = logging.getLogger(__name__)
 
 POLL_S = 0.15
-"""How often the rows of running jobs are looked at for a cancel, and the queue for a job."""
+"""Seconds between checks of running jobs for a cancel, and of the queue for a job."""
 
 FIRST_EVENT_S = 30.0
-"""A process that has not said hello by then never will: Ray is started anew."""
+"""Seconds after which a process that has not reported is given up, and Ray is restarted."""
 
 PRUNE_S = 3600.0
 OFFER_S = 5.0
-"""How often a dispatcher whose devices another one offers looks whether they are free."""
+"""Seconds between checks whether the devices that another dispatcher offers are free."""
 
 CLUSTER_S = 5.0
-"""How often Ray is asked which hosts a cluster has."""
+"""Seconds between checks which hosts a cluster has."""
 
 JOIN_S = 10.0
 
 
 class Dispatcher:
-    """Serves the queue with these devices until told to stop; one thread a running job, one for the leases."""
+    """Serves the queue with these devices until it is stopped, with one thread per running job and one
+    for the leases.
+    """
 
     def __init__(
         self,
@@ -66,7 +68,10 @@ class Dispatcher:
         first_event_s: float = FIRST_EVENT_S,
         tell: Callable[[StartState], None] = lambda _: None,
     ) -> None:
-        """tell  is told how far the start of the engine is"""
+        """Create it.
+
+        tell  is called with the progress of the engine start
+        """
         self.owner = str(uuid.uuid4())
         self._settings = settings
         self._database = database
@@ -77,17 +82,17 @@ class Dispatcher:
         self._drain_until = math.inf
         self._found_at = -CLUSTER_S
         self._tell = tell
-        self._outage = Outage(log, "the database does not answer")
+        self._outage = Outage(log, "database unavailable")
         self.stopped = threading.Event()
 
     def stop(self) -> None:
-        """Asks `run` to return; no job begins any more, and running ones may go on for `drain_seconds`.
+        """Ask `run` to return. No further job starts, and running jobs may continue for `drain_seconds`.
 
-        Then, or when it is asked again, they go back to the queue with their records.
+        After that time, or after a second call, they return to the queue with their records.
         """
         drain_s = self._settings.drain_seconds
         if self._runs and drain_s and not self._is_draining:
-            log.info("%d running jobs may go on for %g s", len(self._runs), drain_s)
+            log.info("shutting down: waiting up to %g s for %d running jobs", drain_s, len(self._runs))
             self._drain_until = time.monotonic() + drain_s
         else:
             self.stopped.set()
@@ -97,10 +102,10 @@ class Dispatcher:
         return self._drain_until < math.inf
 
     def offer(self, dead: Collection[str] = ()) -> bool:
-        """Registers the devices, if need be once no other dispatcher that lives offers one of them.
+        """Register the devices, waiting until no other running dispatcher offers one of them.
 
-        dead  the owners that are known to have ended
-        False when told to stop before that.
+        dead  owners that are known to have ended
+        Returns False if stopped before that.
         """
         refusal = ""
         while not self.stopped.is_set():
@@ -116,14 +121,14 @@ class Dispatcher:
         return False
 
     def start_engine(self) -> None:
-        """Starts the engine, and forgets that earlier starts failed; raises EngineUnavailableError."""
+        """Start the engine, and reset the count of failed starts. Raises EngineUnavailableError."""
         self._tell(StartState.STARTING)
         self._engine.start()
         self._tell(StartState.READY)
         failed_starts.forget(self._database, self._settings)
 
     def run(self) -> None:
-        """Serves the queue; returns after `stop`. The engine is started and the devices are registered."""
+        """Serve the queue until `stop`. The engine must be started and the devices registered."""
         keeper = threading.Thread(target=self._keep_leases, name="leases", daemon=True)
         keeper.start()
         try:
@@ -139,16 +144,16 @@ class Dispatcher:
         ended = [run for run in self._runs if not run.is_alive()]
         self._runs = [run for run in self._runs if run.is_alive()]
         if any(run.gone for run in ended):
-            raise UnavailableError("A GPU is no longer here. The next dispatcher offers the devices that are left.")
+            raise UnavailableError("A GPU has disappeared. The next dispatcher offers the remaining devices.")
         if any(run.broken for run in ended):
             self._end_runs()
-            log.error("Ray is started again")
+            log.error("restarting Ray")
             self._tell(StartState.STARTING)
             self._engine.stop()
             self.start_engine()
         self._find_cluster()
         if self._runs:
-            leased = leases.held(self._database, self.owner)
+            leased = leases.owned_jobs(self._database, self.owner)
             for run in self._runs:
                 if run.job.id not in leased:
                     run.cancelled.set()
@@ -160,28 +165,28 @@ class Dispatcher:
             self.stopped.set()
 
     def _find_cluster(self) -> None:
-        """Offers the cluster as it is now: hosts come and go. One that is being measured stays what it was."""
+        """Offer the cluster with its present hosts. A cluster in use stays as it was."""
         if time.monotonic() - self._found_at < CLUSTER_S or any(run.device.hosts for run in self._runs):
             return
         self._found_at = time.monotonic()
-        found, before = self._engine.cluster(), next((d for d in self._devices.values() if d.hosts), None)
-        if found == before:
+        cluster, before = self._engine.cluster(), next((d for d in self._devices.values() if d.hosts), None)
+        if cluster == before:
             return
-        # A new mapping: another thread reads the old one.
+        # A new mapping, because another thread reads the old one.
         here = {device.id: device for device in self._devices.values() if not device.hosts}
         if before is not None:
             device_table.withdraw(self._database, [before.id], self.owner)
         self._devices = here
-        if found is not None:
+        if cluster is not None:
             try:
-                device_table.register(self._database, [found], self.owner)
+                device_table.register(self._database, [cluster], self.owner)
             except ConflictError as error:
                 log.error(error.message)
                 return
-            self._devices = {**here, found.id: found}
+            self._devices = {**here, cluster.id: cluster}
 
     def _claim(self) -> None:
-        """Starts the oldest job that a free device can take. A CPU job has the host for itself."""
+        """Start the oldest job that a free device can run. A CPU job runs alone on the host."""
         busy = [run.device for run in self._runs]
         free = [d.id for d in self._devices.values() if not any(excludes(d, other) for other in busy)]
         if not free:
@@ -201,7 +206,7 @@ class Dispatcher:
         self._runs = []
 
     def _keep_leases(self) -> None:
-        """Beats the leases from a thread that nothing else can hold up; takes back the leases of lost workers."""
+        """Renew the leases in a separate thread that cannot be blocked, and requeue jobs with expired leases."""
         pruned_at = 0.0
         period = min(10.0, self._settings.lease_seconds / 6)
         while True:
@@ -213,19 +218,19 @@ class Dispatcher:
                 return
 
     def _beat(self) -> None:
-        # Only of jobs that a thread sees through: a row that none does must become another's.
+        # Only for jobs with a thread: other workers must take over rows without one.
         alive = [run.job.id for run in self._runs if run.is_alive()]
         try:
-            leases.beat(self._database, self.owner, alive, list(self._devices), self._settings.lease_seconds)
+            leases.renew_leases(self._database, self.owner, alive, list(self._devices), self._settings.lease_seconds)
         except ConflictError as error:
-            # Taken over while this host stood still: the next dispatcher waits until the device is free.
+            # Taken over while this host was suspended. The next dispatcher waits until the device is free.
             log.error(error.message)
             self.stopped.set()
             return
         leases.requeue_lost(self._database, self._settings.lease_seconds)
 
     def _guarded(self, step: Callable[[], None]) -> None:
-        """One step; a database that does not answer is asked again later, anything else ends the dispatcher."""
+        """Run one step. If the database is unavailable, it is repeated later; any other error ends the dispatcher."""
         try:
             step()
             self._outage.succeeded()
@@ -237,18 +242,18 @@ class Dispatcher:
 
 
 def excludes(device: DeviceInfo, other: DeviceInfo) -> bool:
-    """Whether nothing may be measured on one while the other measures: a CPU or a cluster has the host for itself."""
+    """Return whether two devices cannot measure at the same time, because a CPU or a cluster needs the whole host."""
     same = device.id == other.id or not set(device.uuids).isdisjoint(other.uuids)
     return same or "cpu" in (device.backend, other.backend) or bool(device.hosts or other.hosts)
 
 
 def named(host: str, devices: Sequence[DeviceInfo]) -> list[DeviceInfo]:
-    """The devices under the ids that jobs know them by: `HOST/cuda:0`, plain ones where the host has no name."""
+    """Return the devices with the ids used in jobs: `HOST/cuda:0`, or plain ids if the host has no name."""
     return [replace(device, id=f"{host}/{device.id}" if host else device.id) for device in devices]
 
 
 def main(studies: Sequence[Study] = STUDIES, devices: Sequence[DeviceInfo] | None = None) -> int:
-    """A dispatcher process: `python -P -m server.jobs.dispatcher FOLDER`; only this user can enter FOLDER."""
+    """Run a dispatcher process: `python -P -m server.jobs.dispatcher FOLDER`. Only this user can enter FOLDER."""
     settings, folder, launched_s = Settings(), Path(sys.argv[1]), time.monotonic()
     logs.configure(settings.log_format)
     try:
@@ -263,12 +268,12 @@ def main(studies: Sequence[Study] = STUDIES, devices: Sequence[DeviceInfo] | Non
 
 def _dispatch(settings: Settings, folder: Path, studies: Sequence[Study], devices: Sequence[DeviceInfo] | None) -> None:
     open_service(settings)
-    # Ray's processes import from the folder they start in: nobody else writes modules into this one. Ray opens its own.
+    # Ray's processes import modules from their working directory, so that only this user may write to it.
     os.chdir(folder)
-    found = named(settings.host_name, list_devices() if devices is None else devices)
+    own_devices = named(settings.host_name, list_devices() if devices is None else devices)
     database = Database(settings.resolved_database_url)
-    engine = Engine(settings, found, folder / RAY)
-    dispatcher = Dispatcher(settings, database, engine, found, studies, tell=partial(engine_start.tell, folder))
+    engine = Engine(settings, own_devices, folder / RAY)
+    dispatcher = Dispatcher(settings, database, engine, own_devices, studies, tell=partial(engine_start.tell, folder))
     signal.signal(signal.SIGTERM, lambda *_: dispatcher.stop())
     signal.signal(signal.SIGINT, lambda *_: dispatcher.stop())
     try:
@@ -277,7 +282,7 @@ def _dispatch(settings: Settings, folder: Path, studies: Sequence[Study], device
         with sole_dispatcher(settings.home, dispatcher.owner, dispatcher.stopped) as dead:
             if dead is None:
                 return
-            # What the processes of a dead dispatcher left.
+            # Left by the processes of a dead dispatcher.
             shutil.rmtree(settings.home / CRASHES, ignore_errors=True)
             leases.requeue_lost(database, settings.lease_seconds, dead)
             if dispatcher.offer(dead):

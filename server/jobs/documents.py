@@ -1,4 +1,4 @@
-"""Jobs in their REST form."""
+"""REST documents of jobs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,19 +8,19 @@ from sqlalchemy.orm import Session
 
 from server import devices
 from server.db import clock
-from server.jobs.outlook import Outlook, outlooks
+from server.jobs.eta import JobEta, job_etas
 from server.models import TERMINAL, JobRow, JobState
-from server.times import time_of
+from server.timestamps import time_of
 
 
 def job_document(session: Session, job: JobRow) -> dict[str, Any]:
-    """The job in its REST form; `estimate_s` is the time until it is done, None once it is."""
+    """Return the REST document of the job; `estimate_s` is the estimated time left, None if the job has ended."""
     return job_documents(session, [job])[0]
 
 
 def job_documents(session: Session, jobs: Sequence[JobRow]) -> list[dict[str, Any]]:
-    """The same of a list of jobs."""
-    known = outlooks(session, jobs)
+    """Return the REST documents of a list of jobs."""
+    known = job_etas(session, jobs)
     queued_for = {job.device for job in jobs if job.state == JobState.QUEUED}
     reasons = devices.waiting_reasons(session, queued_for) if queued_for else {}
     silent = _lost(session, jobs)
@@ -28,7 +28,7 @@ def job_documents(session: Session, jobs: Sequence[JobRow]) -> list[dict[str, An
 
 
 def _lost(session: Session, jobs: Sequence[JobRow]) -> set[str]:
-    """Return the ids of those jobs that no worker has said anything of for longer than its lease."""
+    """Return the ids of running jobs whose workers have been silent for longer than their leases."""
     running = [job.id for job in jobs if job.state == JobState.RUNNING]
     if not running:
         return set()
@@ -36,8 +36,8 @@ def _lost(session: Session, jobs: Sequence[JobRow]) -> set[str]:
     return set(session.scalars(select(JobRow.id).where(JobRow.id.in_(running), over)))
 
 
-def _document(job: JobRow, outlook: Outlook, reasons: Mapping[str, str], lease_expired: bool) -> dict[str, Any]:
-    position, estimate_s = outlook
+def _document(job: JobRow, eta: JobEta, reasons: Mapping[str, str], lease_expired: bool) -> dict[str, Any]:
+    position, estimate_s = eta
     base = f"/api/v1/jobs/{job.id}"
     links = {"self": base, "results": f"{base}/results", "events": f"/api/v1/events?topics=job:{job.id}"}
     links |= {"retry": f"{base}/retry"} if job.state in TERMINAL else {"cancel": f"{base}/cancel"}
@@ -67,5 +67,5 @@ def _document(job: JobRow, outlook: Outlook, reasons: Mapping[str, str], lease_e
 
 
 def progress_document(job: JobRow) -> dict[str, Any]:
-    """How far the job is: `done` counts cases, with the fraction of the one in progress."""
+    """Return the progress of the job; `done` counts cases, including the fraction of the current one."""
     return {"done": job.progress, "total": job.cases_total, "message": job.message}

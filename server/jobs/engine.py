@@ -1,4 +1,4 @@
-"""Ray: starts it, hands it a study to run in a process of its own, reads what the process says, ends the process."""
+"""Ray engine: start Ray, run a study in its own process, read its values, and end it."""
 
 import logging
 import os
@@ -22,29 +22,29 @@ log = logging.getLogger(__name__)
 OBJECT_STORE_BYTES = 256 * 2**20
 
 PROCESS_S = 60.0
-"""A process that has not answered by then, once Ray has started, never will."""
+"""Seconds after the start of Ray in which a process must answer."""
 
 LOGS = "session_latest/logs"
-"""Where Ray keeps its logs in its folder."""
+"""Folder of Ray's logs inside its folder."""
 
 WARM_UP_S = 10.0
-"""A process that has not warmed up by then is not waited for."""
+"""Maximum seconds to wait for the warm-up of a process."""
 
 
 class StreamEndError(Exception):
-    """The process has said everything."""
+    """End of the values of a process."""
 
 
 class ProcessDiedError(Exception):
-    """The process died under the study; the message says how."""
+    """Crash of the process that runs the study; the message says how."""
 
 
 class EngineBrokenError(Exception):
-    """Ray does not answer as it should; it must be started anew."""
+    """Ray does not respond correctly and must be restarted."""
 
 
 def prepare_environment(settings: Settings) -> None:
-    """Sets what Ray and the processes it starts read from the environment; before Ray is imported."""
+    """Set the environment of Ray and its processes, before Ray is imported."""
     cores = str(len(os.sched_getaffinity(0)))
     os.environ.update(
         RAY_worker_niceness="0",
@@ -53,20 +53,20 @@ def prepare_environment(settings: Settings) -> None:
         # Ray starts its processes without -P.
         PYTHONSAFEPATH="1",
     )
-    # Ray gives a process that reserves no CPU one thread; a measurement has the host for itself.
+    # Ray limits a process without reserved CPUs to one thread, but a measurement may use the whole host.
     os.environ.setdefault("OMP_NUM_THREADS", cores)
     if not settings.ray_address:
         os.environ.update(RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0", RAY_AUTH_MODE="token")
-        # Ray reads the token once a process; a second start must keep it.
+        # Ray reads the token once per process, so that a second start must keep it.
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
 
 
 class Engine:
-    """One Ray instance, ours or a configured cluster. Start and stop it in the main thread.
+    """One Ray instance, private or a configured cluster. Start and stop it in the main thread.
 
-    The processes that Ray starts die with the thread that started them.
+    Processes that Ray starts end with the thread that started them.
 
-    folder  of Ray's sockets and logs; Ray opens it to everybody: it lies in one that only this user can enter
+    folder  for Ray's sockets and logs. Ray makes it accessible to everybody, so it must lie in a private folder.
     """
 
     def __init__(self, settings: Settings, devices: Sequence[DeviceInfo], folder: Path) -> None:
@@ -76,7 +76,7 @@ class Engine:
         self._warm: list[Any] = []
 
     def start(self) -> None:
-        """Starts Ray, or joins it, until a process of it answers; raises EngineUnavailableError with the reason."""
+        """Start or join Ray, and wait until a process answers. Raises EngineUnavailableError with the reason."""
         prepare_environment(self._settings)
         on_terminate = signal.getsignal(signal.SIGTERM)
         try:
@@ -112,7 +112,7 @@ class Engine:
         self._warm_up = ray.remote(warm_up)
 
     def _join(self, options: dict[str, Any]) -> None:
-        """Joins the configured cluster; raises EngineUnavailableError where it does not answer or lacks our devices."""
+        """Join the configured cluster. Raises EngineUnavailableError if it does not answer or lacks our devices."""
         import ray
 
         address = self._settings.ray_address
@@ -120,21 +120,24 @@ class Engine:
             ray.init(address=address, **options)
         except ConnectionError as error:
             raise EngineUnavailableError(
-                f"The Ray cluster at {address} does not answer. Start it, or correct SPARSIGHT_RAY_ADDRESS."
+                f"The Ray cluster at {address} does not respond. Start it, or correct SPARSIGHT_RAY_ADDRESS."
             ) from error
         missing = {device.id for device in self._devices} - set(ray.cluster_resources())  # type: ignore[no-untyped-call]
         if missing:
-            wanted = ", ".join(sorted(missing))
-            raise EngineUnavailableError(f"The Ray cluster lacks {wanted}: ray start --resources with each of them 1.")
+            resources = ", ".join(sorted(missing))
+            raise EngineUnavailableError(
+                f"The Ray cluster lacks the resources {resources}. Start its node with `ray start "
+                "--resources` and 1 of each."
+            )
 
     def _await_process(self) -> None:
-        """Waits for the process of the first job: devices are not offered by an engine that runs nothing."""
+        """Wait for the process of the first job, so that devices are only offered by an engine that works."""
         import ray
 
         ray.get(self._warm, timeout=PROCESS_S)
 
     def cluster(self) -> DeviceInfo | None:
-        """Several hosts as one device, as long as they are there; None too where Ray does not answer."""
+        """Return several hosts as one device, or None if there are none or Ray does not answer."""
         settings = self._settings
         if not (settings.ray_address or settings.cluster_groups):
             return None
@@ -142,25 +145,27 @@ class Engine:
         from ray.exceptions import RayError
 
         try:
-            found = find_cluster(ray, self._devices, settings.cluster_groups)
+            cluster = find_cluster(ray, self._devices, settings.cluster_groups)
         except (RayError, RuntimeError, OSError) as error:
-            log.warning("Ray does not say which hosts it has: %s", error)
+            log.warning("cannot read the hosts of Ray: %s", error)
             return None
         name = settings.host_name
-        return replace(found, id=f"{name}/{found.id}") if found and name else found
+        return replace(cluster, id=f"{name}/{cluster.id}") if cluster and name else cluster
 
     def stop(self) -> None:
-        """Ends Ray and every process it started."""
+        """End Ray and every process that it started."""
         import ray
 
         ray.shutdown()
         self._warm = []
 
     def prepare(self) -> None:
-        """Starts the process of the next job, which takes a second or two of a core: nothing should be timed now."""
+        """Start the process of the next job. It takes one or two seconds of CPU time, so nothing should be measured
+        meanwhile.
+        """
         from ray.exceptions import RayError
 
-        # Where Ray does not answer, the next job says so.
+        # If Ray does not answer, the next job reports it.
         with suppress(RayError, RuntimeError, OSError):
             self._start_process()
 
@@ -168,7 +173,7 @@ class Engine:
         self._warm = [self._warm_up.options(num_cpus=0, max_retries=0, **self._here()).remote()]
 
     def submit(self, task: StudyTask) -> "Stream":
-        """Starts a process for the work on its device; raises EngineBrokenError when Ray does not take it."""
+        """Start a process for the work on its device. Raises EngineBrokenError if Ray rejects it."""
         import ray
         from ray import cloudpickle
         from ray.exceptions import RayError
@@ -183,14 +188,16 @@ class Engine:
         pickled = cloudpickle.dumps(task)  # type: ignore[no-untyped-call]
         try:
             if self._warm:
-                # Beside a measurement it would take a core.
+                # During a measurement it would occupy a core.
                 ray.wait(self._warm, timeout=WARM_UP_S)
             return Stream(self._task.options(**options).remote(task.device.uuid, pickled), self.prepare)
         except (RayError, RuntimeError, OSError) as error:
-            raise EngineBrokenError(f"Ray takes no work: {error}") from error
+            raise EngineBrokenError(f"Ray rejects the work: {error}") from error
 
     def _reserved(self, device: DeviceInfo) -> dict[str, Any]:
-        """Where Ray starts the process: at its device; here what drives a cluster, whose actors reserve theirs."""
+        """Return where Ray starts the process: at its device, or on this host if it drives a cluster, whose actors
+        reserve the devices.
+        """
         return self._here() if device.hosts else {"resources": {device.id: 1}}
 
     def _here(self) -> dict[str, Any]:
@@ -200,18 +207,18 @@ class Engine:
 
 
 class Stream:
-    """What one process says, value by value: it goes on when the value before was taken.
+    """Values of one process. The process continues when the previous value was taken.
 
-    ended  called once the process is told to end
+    ended  is called when the process is told to end
     """
 
     def __init__(self, generator: Any, ended: Callable[[], None]) -> None:
         self._generator, self._ended = generator, ended
 
     def take(self, timeout_s: float) -> Any:
-        """The next value, None when there is none within the timeout.
+        """Return the next value, or None after the timeout.
 
-        Raises StreamEndError, ProcessDiedError or EngineBrokenError.
+        Raises StreamEndError, ProcessDiedError, or EngineBrokenError.
         """
         import ray
         from ray import exceptions
@@ -226,12 +233,12 @@ class Stream:
         except exceptions.OutOfMemoryError:
             raise ProcessDiedError("process ended because the host ran out of memory") from None
         except exceptions.RayTaskError as error:
-            return Failure("internal", f"The process could not run the study: {error.cause}"[:500], trace=str(error))
+            return Failure("internal", f"The process could not start the study: {error.cause}"[:500], trace=str(error))
         except exceptions.RayError as error:
             raise EngineBrokenError(str(error)) from error
 
     def end(self) -> None:
-        """Kills the process, whatever it is doing."""
+        """Kill the process."""
         import ray
 
         ray.cancel(self._generator, force=True)

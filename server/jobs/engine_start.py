@@ -1,4 +1,4 @@
-"""The start of the engine: what a dispatcher tells its worker of it, in a file of the worker's folder."""
+"""Start of the engine: the report of a dispatcher to its worker, in a file of the worker's folder."""
 
 import json
 import time
@@ -11,7 +11,7 @@ from gpu_engine.host.whole_files import write_whole
 FILE = "engine.json"
 
 START_S = 120.0
-"""A start that takes longer has failed: something in it does not answer."""
+"""Seconds after which a start has failed."""
 
 
 class StartState(StrEnum):
@@ -26,7 +26,7 @@ class StartState(StrEnum):
 
 @dataclass(frozen=True)
 class StartReport:
-    """How far a dispatcher is, and since when by the monotonic clock of the host."""
+    """State of the engine start of a dispatcher, and since when by the monotonic clock of the host."""
 
     state: StartState
     since_s: float
@@ -34,17 +34,17 @@ class StartReport:
 
     @property
     def is_overdue(self) -> bool:
-        """Whether the start takes too long."""
+        """Return whether the start takes too long."""
         return self.state == StartState.STARTING and time.monotonic() - self.since_s > START_S
 
 
 def tell(folder: Path, state: StartState, reason: str = "") -> None:
-    """Write down how far this dispatcher is."""
+    """Write the state of the engine start."""
     write_whole(folder / FILE, json.dumps(asdict(StartReport(state, time.monotonic(), reason))))
 
 
 def read(folder: Path, launched_s: float) -> StartReport:
-    """Return how far the dispatcher of a folder is; one that has told nothing is starting since it was launched."""
+    """Return the state written in the folder of a dispatcher; without a file it has been starting since its launch."""
     try:
         fields = json.loads((folder / FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -53,21 +53,22 @@ def read(folder: Path, launched_s: float) -> StartReport:
 
 
 def failure(report: StartReport, status: int) -> str:
-    """Return why a dispatcher that has ended did not start its engine; empty where it had, or had no need to."""
+    """Return why an ended dispatcher did not start its engine; empty if it did, or did not need to."""
     match report.state:
         case StartState.FAILED:
             return report.reason
         case StartState.STARTING if report.is_overdue:
             return (
-                f"Ray has not answered for {START_S:.0f} s, and was ended. Look at the load and the disks of the host; "
-                "`sparsight doctor` examines it."
+                f"Ray did not respond within {START_S:.0f} s and was ended. Check the load and "
+                "the disks of the host, and run `sparsight doctor`."
             )
         case StartState.STARTING if status < 0:
             return (
-                f"Signal {-status} ended the process that starts Ray. After signal 9 look whether the host ran out of "
-                "memory (`dmesg`); after another one install Sparsight again."
+                f"Signal {-status} ended the process that starts Ray. After signal 9, check "
+                "whether the host ran out of memory (`dmesg`). After another signal, reinstall "
+                "Sparsight."
             )
         case StartState.STARTING:
-            return f"The process that starts Ray ended with status {status}. The worker's log has its last words."
+            return f"The process that starts Ray exited with status {status}. The worker's log has its last messages."
         case _:
             return ""

@@ -1,4 +1,4 @@
-"""How long a job will take: what its study expects, corrected by what jobs like it have taken on that device."""
+"""Estimates of run times: the estimate of the study, corrected by the times of similar jobs on the device."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,26 +15,26 @@ from gpu_engine.studies.base import Study
 from server.models import JobRow, JobState, MatrixRow
 
 JOBS_MAX = 30
-"""So many of the last jobs of a study and device are looked at."""
+"""Number of last jobs of a study and device that are used."""
 
 OTHER_SETTINGS, OTHER_MATRICES = 1.0, 0.7
-"""How far apart two jobs are by these alone; so far are those of e and of twice as many cases or seconds."""
+"""Distance of two jobs that differ in these only. A factor e in seconds, or 2 in cases, has an equal distance."""
 
 ALIKE = 0.5
-"""A job that is so far apart counts 1/e of one that is the same."""
+"""Distance at which a job has the weight 1/e."""
 
 DOUBT = 0.01
-"""The study's own word counts as much as this share of a job that is the same."""
+"""Weight of the study's own estimate, relative to an identical job."""
 
 SHORTEST_S = 1e-3
-"""Whatever a study says, a job takes so long."""
+"""Minimum estimate in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What tells how long a job takes.
+    """Known properties of a job that determine its run time.
 
-    study_s  seconds that its study expects
+    study_s  estimate of its study in seconds
     """
 
     study_s: float
@@ -43,28 +43,30 @@ class Expected:
     matrix_ids: tuple[str, ...]
 
     def distance(self, other: "Expected") -> float:
-        """How far apart two jobs of one study and device are."""
-        found = abs(math.log(self.study_s / other.study_s)) + abs(math.log(self.cases / other.cases))
-        found += OTHER_SETTINGS * (self.params != other.params)
-        return found + OTHER_MATRICES * (self.matrix_ids != other.matrix_ids)
+        """Return the distance of two jobs of one study and device."""
+        distance = abs(math.log(self.study_s / other.study_s)) + abs(math.log(self.cases / other.cases))
+        distance += OTHER_SETTINGS * (self.params != other.params)
+        return distance + OTHER_MATRICES * (self.matrix_ids != other.matrix_ids)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A job that is over, and the seconds that it took."""
+    """Ended job and its run time in seconds."""
 
     expected: Expected
     taken_s: float
 
 
 def expected(study: Study, params: Any, matrices: Sequence[MatrixInfo], device: DeviceInfo, cases: int) -> Expected:
-    """What is known of a job before it runs."""
+    """Return the known properties of a job before it runs."""
     study_s = max(study.estimate_s(params, matrices, device), SHORTEST_S)
     return Expected(study_s, max(cases, 1), asdict(params), tuple(matrix.id for matrix in matrices))
 
 
 def outcomes(session: Session, study: Study, device: DeviceInfo) -> tuple[Outcome, ...]:
-    """Of the last jobs of that study there, which ran through at the first attempt and were not told to end."""
+    """Return the outcomes of the last jobs of that study and device that succeeded at the first attempt and were not
+    stopped early.
+    """
     query = (
         select(JobRow)
         .where(JobRow.study == study.name, JobRow.device == device.id, JobRow.state == JobState.SUCCEEDED)
@@ -85,23 +87,23 @@ def _outcomes(
     for job in jobs:
         matrices = [known[matrix_id] for matrix_id in job.matrix_ids if matrix_id in known]
         if len(matrices) < len(job.matrix_ids):
-            # Nobody knows any more what was expected of it.
+            # Its estimate is no longer known.
             continue
         try:
             params = parse_params(study.Params, job.params)
         except SparsightError:
-            # An earlier release took other parameters.
+            # An earlier release had other parameters.
             continue
         taken_s = (job.finished_at or 0.0) - (job.started_at or 0.0)
         yield Outcome(expected(study, params, matrices, device, job.cases_total), taken_s)
 
 
 def corrected(job: Expected, known: Sequence[Outcome]) -> float:
-    """Seconds that a job takes: the study's word times what jobs took over it, the more alike the more they count.
+    """Return the estimated seconds of a job: the study's estimate times a factor. Similar jobs count more.
 
-    The factor is the weighted geometric mean of theirs and of 1.
+    The factor is the weighted geometric mean of actual over estimated times, and of 1.
     """
     weights = [math.exp(-job.distance(other.expected) / ALIKE) for other in known]
     logarithms = [math.log(other.taken_s / other.expected.study_s) for other in known]
-    told = sum(weight * value for weight, value in zip(weights, logarithms, strict=True))
-    return job.study_s * math.exp(told / (sum(weights) + DOUBT))
+    correction = sum(weight * value for weight, value in zip(weights, logarithms, strict=True))
+    return job.study_s * math.exp(correction / (sum(weights) + DOUBT))

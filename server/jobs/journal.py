@@ -1,4 +1,4 @@
-"""Journal: commits what the process of one job says, under the lease of the job."""
+"""Journal: commit the values of the process of one job, under the lease of the job."""
 
 import dataclasses
 import logging
@@ -21,18 +21,18 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 PULSE_S = 0.25
-"""Least time between two stored reports of progress."""
+"""Minimum seconds between two stored progress reports."""
 
 RETRY_S = 1.0
-"""Pause before a write is tried again that the database did not take."""
+"""Seconds between attempts to write while the database is unavailable."""
 
 
 class FencedError(Exception):
-    """The job is no longer ours: cancelled, or taken over."""
+    """Loss of the job: it was cancelled, or another worker took it over."""
 
 
 class Journal:
-    """The writing side of a running job; every method raises FencedError once the job is no longer ours."""
+    """Writer of a running job. Every method raises FencedError after the job is lost."""
 
     def __init__(self, database: Database, lease: Lease, stopping: Event) -> None:
         self.lease = lease
@@ -42,17 +42,19 @@ class Journal:
         self._claimed_at = time.monotonic()
         self.begin(0, ())
 
-    def begin(self, done: int, owed: Collection[str]) -> None:
-        """A new process starts, with these keys of cases to measure and `done` cases behind it."""
+    def begin(self, done: int, missing: Collection[str]) -> None:
+        """Start a new process with these keys of cases to measure, after `done` cases."""
         self.current, self._said = "", Progress(float(done), "")
         self._committed = False
         self._pulse: tuple[str, Progress] | None = None
         self._base = float(done)
-        self._owed = set(owed)
+        self._missing = set(missing)
         self._traces: dict[str, Trace] = {}
 
     def note(self, record: Any) -> None:
-        """Takes a record, None for a pause. A Trace waits for its Measurement, progress for its turn."""
+        """Store a record, or None for a pause. A Trace is stored with its Measurement, progress at most
+        every PULSE_S.
+        """
         match record:
             case Measurement():
                 self._measured(record)
@@ -71,14 +73,14 @@ class Journal:
             self._commit(lambda: leases.progressed(self._database, self.lease, *pulse))
 
     def record_failure(self, measurement: Measurement) -> None:
-        """Records a case that no process survives."""
+        """Store a failed case that crashed too many processes."""
         self._commit(lambda: leases.measured(self._database, self.lease, measurement))
 
     def died(self) -> None:
-        """Counts the process's death against the case it was in; the lease goes on to the next attempt.
+        """Count the crash of the process against its current case. The next attempt keeps the lease.
 
-        A death between two cases of a process that got a record committed is nobody's: each such attempt leaves fewer
-        cases owed, so they end by themselves.
+        A crash between two cases is not counted if the process committed a record. Each such attempt leaves fewer
+        cases, so that they end.
         """
         between = self._committed and not self.current
         case = None if between else self.current
@@ -88,22 +90,25 @@ class Journal:
         self.lease = after
 
     def finish(self, state: JobState, error: dict[str, Any] | None = None) -> None:
-        """Ends the job."""
+        """End the job."""
         run_s = time.monotonic() - self._claimed_at
         self._commit(lambda: leases.finish(self._database, self.lease, state, run_s, error))
-        log.info("the job has %s%s", state, f": {error['detail']}" if error else "")
+        log.info("the job is %s%s", state, f": {error['detail']}" if error else "")
 
     def release(self, lost: bool = False) -> None:
-        """Gives the job back to the queue; lost: the case in progress took more than its process down."""
+        """Return the job to the queue.
+
+        lost  whether the current case took down more than its process
+        """
         case = self.current if lost else None
         self._commit(lambda: leases.release(self._database, self.lease, case or None))
 
     def _measured(self, measurement: Measurement) -> None:
-        if measurement.case not in self._owed:
-            raise SparsightError(f"The study measured {measurement.case!r}, which it did not owe.")
+        if measurement.case not in self._missing:
+            raise SparsightError(f"The study measured {measurement.case!r}, which was not requested.")
         trace = self._traces.pop(measurement.case, None)
         self._commit(lambda: leases.measured(self._database, self.lease, measurement, trace))
-        self._owed.remove(measurement.case)
+        self._missing.remove(measurement.case)
         self._committed = True
         if self.current == measurement.case:
             self.current, self._pulse = "", None
@@ -113,15 +118,15 @@ class Journal:
             raise FencedError
 
     def _retried(self, write: Callable[[], T]) -> T:
-        """The write's answer; while the database does not take it, it is tried again, until the dispatcher stops."""
-        lost, outage = False, Outage(log, "the database does not take a write")
+        """Return the result of the write. Repeat it while the database is unavailable, until the dispatcher stops."""
+        lost, outage = False, Outage(log, "database write failed")
         while True:
             try:
                 answer = write()
                 outage.succeeded()
                 return answer
             except IntegrityError:
-                # An earlier try went through although its answer was lost; nothing is left to write.
+                # An earlier attempt succeeded although its reply was lost; nothing is left to write.
                 if not lost:
                     raise
                 outage.succeeded()

@@ -1,7 +1,7 @@
-"""The queue as a worker sees it: claim a job, keep its lease, commit its records, give it back or end it.
+"""Worker side of the queue: claim a job, renew its lease, commit its records, and return or end it.
 
-Every write names the attempt that it belongs to and goes through only while the job is running under it: what a
-process says after its job was cancelled, requeued or taken over is discarded.
+Every write names its attempt and succeeds only while the job runs under that attempt. Values of a process whose job was
+cancelled, requeued, or taken over are discarded.
 """
 
 from collections.abc import Collection, Sequence
@@ -15,18 +15,18 @@ from gpu_engine.records import DeviceProfile, Measurement, Progress, Trace, as_j
 from server import devices, events
 from server.db import Database, clock
 from server.jobs.documents import progress_document
-from server.jobs.queue import IDLE, tell_state
+from server.jobs.queue import IDLE, publish_state
 from server.models import CaseDeathRow, EventRow, JobRow, JobState, MeasurementRow, TraceRow
 
 EVENTS_KEPT_S = 86400.0
-"""Older events are deleted; a page that reconnects after longer reads everything anew anyway."""
+"""Seconds that events are stored. A page that reconnects later reads everything again anyway."""
 
 MESSAGE_MAX = 200
 
 
 @dataclass(frozen=True)
 class Lease:
-    """The right to write to a running job; ends when the row leaves this attempt or state."""
+    """Right to write to a running job; it ends when the row leaves this attempt or state."""
 
     job_id: str
     attempt: int
@@ -35,10 +35,10 @@ class Lease:
 def claim(
     database: Database, owner: str, device_ids: Sequence[str], lease_s: float, waiting: Sequence[str] = ()
 ) -> JobRow | None:
-    """Starts the oldest queued job of these devices, one statement; None where there is none.
+    """Start the oldest queued job of these devices in one statement, or return None.
 
     A job younger than the oldest one queued for a device of `waiting` stays queued, so that jobs that need the whole
-    host, or all its GPUs, do not starve while others take parts of it.
+    host, or all its GPUs, do not starve.
     """
     queued = select(JobRow.id).where(JobRow.state == JobState.QUEUED)
     oldest = queued.where(JobRow.device.in_([*device_ids, *waiting])).order_by(JobRow.created_at, JobRow.id).limit(1)
@@ -58,40 +58,42 @@ def claim(
         job_id = session.scalar(claim)
         job = session.get(JobRow, job_id) if job_id is not None else None
         if job is not None:
-            tell_state(session, job)
+            publish_state(session, job)
         return job
 
 
-def held(database: Database, owner: str) -> dict[str, bool]:
-    """Id of each job that this owner runs → whether it was asked to stop after its round.
+def owned_jobs(database: Database, owner: str) -> dict[str, bool]:
+    """Return the id of each running job of this owner, with whether it was asked to stop after its round.
 
-    One missing here was cancelled or taken over.
+    A missing job was cancelled or taken over.
     """
     with database.read() as session:
         rows = session.execute(select(JobRow.id, JobRow.stop_requested).where(_running(owner))).all()
         return {row.id: row.stop_requested for row in rows}
 
 
-def beat(database: Database, owner: str, job_ids: Sequence[str], device_ids: Sequence[str], lease_s: float) -> None:
-    """Prolongs the leases of these jobs of the owner, and notes that its devices are served.
+def renew_leases(
+    database: Database, owner: str, job_ids: Sequence[str], device_ids: Sequence[str], lease_s: float
+) -> None:
+    """Renew the leases of these jobs of the owner, and send a heartbeat for its devices.
 
-    Raises ConflictError where another owner has taken a device over.
+    Raises ConflictError if another owner has taken over a device.
     """
     with database.write() as session:
         mine = _running(owner) & JobRow.id.in_(job_ids)
-        # An update locks rows in no certain order.
+        # An update locks rows in an undefined order.
         locked = session.scalars(select(JobRow.id).where(mine).order_by(JobRow.id).with_for_update()).all()
         session.execute(update(JobRow).where(JobRow.id.in_(locked)).values(lease_until=clock() + lease_s))
         devices.touch(session, device_ids, owner)
 
 
 def requeue_lost(database: Database, lease_s: float, dead: Collection[str] = ()) -> int:
-    """Requeues the running jobs whose lease has ended, and those of owners known to be dead; returns how many.
+    """Requeue the running jobs with expired leases, and those of dead owners. Return their number.
 
-    A lease that ends later than lease_s from now was given before the clock was put back: it ends after lease_s.
+    A lease that ends later than lease_s from now was given before the clock was set back, and ends after lease_s.
 
-    The case in progress counts one loss, which is no death: a dispatcher ends for reasons that are not the case's. It
-    takes many more of them (LOSSES_MAX of runner.py) to end a case that takes its whole host down each time.
+    The current case counts one loss instead of a crash, because dispatchers end for reasons unrelated to a case. Only
+    LOSSES_MAX of them (runner.py) fail a case that takes its whole host down each time.
     """
     lost = (JobRow.lease_until < clock()) | JobRow.owner.in_(dead)
     is_long = JobRow.lease_until > clock() + lease_s
@@ -111,9 +113,9 @@ def requeue_lost(database: Database, lease_s: float, dead: Collection[str] = ())
 
 
 def release(database: Database, lease: Lease, lost_case: str | None = None) -> bool:
-    """Gives a running job back to the queue with its records; its next attempt measures what is owed.
+    """Return a running job to the queue with its records. Its next attempt measures the missing cases.
 
-    lost_case  the case that counts a loss
+    lost_case  case that counts a loss
     """
     with database.write() as session:
         job = _fenced(session, lease)
@@ -125,30 +127,30 @@ def release(database: Database, lease: Lease, lost_case: str | None = None) -> b
 
 
 def prune_events(database: Database) -> None:
-    """Deletes events that nobody resumes from any more."""
+    """Delete events that are too old to resume from."""
     with database.write() as session:
         session.execute(delete(EventRow).where(EventRow.created_at < clock() - EVENTS_KEPT_S))
 
 
 def measured_cases(session: Session, job_id: str) -> set[str]:
-    """Keys of the cases that have a record."""
+    """Return the keys of the cases that have a record."""
     return set(session.scalars(select(MeasurementRow.case_key).where(MeasurementRow.job_id == job_id)))
 
 
 def case_deaths(session: Session, job_id: str) -> dict[str, int]:
-    """Key of a case → how often a process died of it; the empty key counts deaths between cases."""
+    """Return the number of crashes by case key; the empty key counts crashes between cases."""
     return _counts(session, job_id, CaseDeathRow.deaths)
 
 
 def case_losses(session: Session, job_id: str) -> dict[str, int]:
-    """Key of a case → how often the dispatcher died or fell silent in it; the empty key: between cases."""
+    """Return the number of dispatcher losses by case key; the empty key counts losses between cases."""
     return _counts(session, job_id, CaseDeathRow.losses)
 
 
 def progressed(database: Database, lease: Lease, case: str, progress: Progress) -> bool:
-    """Stores where the process is and tells it: the case it is in, and the progress since the job began.
+    """Store and publish the progress: the current case, and the progress since the job began.
 
-    False when the lease is lost, as from every function below.
+    Returns False if the lease is lost, like every function below.
     """
     with database.write() as session:
         job = _fenced(session, lease)
@@ -156,13 +158,13 @@ def progressed(database: Database, lease: Lease, case: str, progress: Progress) 
             job.current_case = case
             job.progress = min(max(job.progress, progress.done), float(job.cases_total))
             job.message = progress.message[:MESSAGE_MAX]
-            job.interim = [as_json(own) for own in progress.interim]
+            job.interim = [as_json(case) for case in progress.interim]
             events.emit(session, f"job:{job.id}", "progress", {"id": job.id, "case": case, **progress_document(job)})
         return job is not None
 
 
 def measured(database: Database, lease: Lease, measurement: Measurement, trace: Trace | None = None) -> bool:
-    """Commits a case: its Measurement and its Trace in one transaction."""
+    """Commit a case: its Measurement and its Trace in one transaction."""
     with database.write() as session:
         job = _fenced(session, lease)
         if job is None:
@@ -187,7 +189,7 @@ def measured(database: Database, lease: Lease, measurement: Measurement, trace: 
 
 
 def profiled(database: Database, lease: Lease, profile: DeviceProfile) -> bool:
-    """Keeps the bandwidth of the job's device."""
+    """Store the bandwidth of the job's device."""
     with database.write() as session:
         job = _fenced(session, lease)
         if job is not None:
@@ -196,11 +198,11 @@ def profiled(database: Database, lease: Lease, profile: DeviceProfile) -> bool:
 
 
 def died(database: Database, lease: Lease, case: str | None) -> Lease | None:
-    """Counts the death of the process against the case it was in, "" before any, None for no case's fault, and starts
-    the next attempt under the same owner.
+    """Count the crash of the process and start the next attempt under the same owner.
 
-    Where its commit went through and the answer was lost, a second call finds the attempt gone: nobody beats the row
-    any more, and it is requeued when its lease ends.
+    The case is "" before any case, and None if no case is to blame.
+    If the commit succeeded but its reply was lost, a second call finds the attempt gone. Then nobody renews the lease,
+    and the job is requeued when it expires.
     """
     with database.write() as session:
         job = _fenced(session, lease)
@@ -210,7 +212,7 @@ def died(database: Database, lease: Lease, case: str | None) -> Lease | None:
             _count(session, job, case, deaths=1)
         job.attempt += 1
         _idle(job)
-        tell_state(session, job)
+        publish_state(session, job)
         return Lease(job.id, job.attempt)
 
 
@@ -219,8 +221,8 @@ def finish(
 ) -> bool:
     """End the job as succeeded or failed.
 
-    run_s  seconds since this attempt was claimed, by a clock that nobody sets: the database's may be set meanwhile,
-           and estimates are made of what jobs took
+    run_s  seconds since this attempt was claimed, by a monotonic clock: the clock of the database may be set meanwhile,
+    and estimates use this time
     """
     with database.write() as session:
         job = _fenced(session, lease)
@@ -228,7 +230,7 @@ def finish(
             job.state, job.error = state, error or {}
             job.finished_at = (job.started_at or 0.0) + run_s
             _idle(job)
-            tell_state(session, job)
+            publish_state(session, job)
         return job is not None
 
 
@@ -242,7 +244,7 @@ def _running(owner: str) -> Any:
 
 
 def _fenced(session: Session, lease: Lease) -> JobRow | None:
-    """The row, locked, while it is running under this lease."""
+    """Return the locked row while the job runs under this lease, else None."""
     mine = (JobRow.id == lease.job_id, JobRow.attempt == lease.attempt, JobRow.state == JobState.RUNNING)
     return session.scalar(select(JobRow).where(*mine).with_for_update())
 
@@ -251,7 +253,7 @@ def _requeue(session: Session, job: JobRow) -> None:
     job.state, job.owner, job.lease_until = JobState.QUEUED, "", 0.0
     _idle(job)
     job.progress = float(job.cases_done)
-    tell_state(session, job)
+    publish_state(session, job)
 
 
 def _count(session: Session, job: JobRow, case: str, deaths: int = 0, losses: int = 0) -> None:

@@ -1,6 +1,6 @@
-"""The queue as its users see it: submit, list, cancel, retry. The worker's side of its SQL is in lease.py.
+"""User side of the queue: submit, list, cancel, stop, and retry jobs. The SQL for workers is in lease.py.
 
-queued → running → succeeded, failed or cancelled; queued → cancelled; running → queued when its worker is lost.
+queued → running → succeeded, failed or cancelled; queued → cancelled; running → queued if its worker is lost.
 """
 
 import dataclasses
@@ -31,21 +31,21 @@ from server.jobs import annotations, estimates
 from server.jobs.documents import progress_document
 from server.jobs.matrices import ready_matrices
 from server.models import TERMINAL, JobRow, JobState
-from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor
+from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor, invalid_cursor
 from server.roles import LOCAL, Caller
 from server.settings import Settings
 
 CASES_MAX = 20_000
 KEY_MAX = 200
 CASE_KEY_BYTES = 2000
-"""Longest key of a case: the index that has each case of a job once takes no more on Postgres."""
+"""Maximum length of a case key in bytes, limited by the unique index of Postgres."""
 
 ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 
 @dataclass(frozen=True)
 class JobRequest:
-    """What a caller asks for: a study of some matrices, with parameters that differ from its defaults, on a device."""
+    """Request for a study of some matrices on a device, with parameters that differ from the defaults."""
 
     study: str
     matrix_ids: tuple[str, ...]
@@ -57,12 +57,12 @@ class JobRequest:
 
     @property
     def sha256(self) -> str:
-        """Equal for requests of the same work, whatever they are called."""
+        """Return a hash that is equal for requests of the same work."""
         work = {name: value for name, value in vars(self).items() if name not in annotations.NAMES}
         try:
             text = json.dumps({**work, "params": dict(self.params)}, sort_keys=True)
         except RecursionError:
-            raise ParameterError("The parameters are nested too deeply; expected plain values and lists.") from None
+            raise ParameterError("The parameters are nested too deeply. Use plain values and lists.") from None
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -74,7 +74,7 @@ def submit(
     studies: Sequence[Study] = STUDIES,
     caller: Caller = LOCAL,
 ) -> tuple[JobRow, bool]:
-    """The queued job and True, or the job that this key and request made before and False.
+    """Return the queued job and True, or the existing job of this key and request and False.
 
     Raises ParameterError, UnknownDeviceError, TooLargeError (too many cases), ConflictError (a matrix is not ready),
     UnavailableError (full queue) and LimitError (the caller's quotas).
@@ -83,7 +83,7 @@ def submit(
         raise ParameterError(f"Idempotency-Key must have 1 to {KEY_MAX} characters.")
     study = find_study(request.study, studies)
     params = parse_params(study.Params, request.params)
-    # Where a process is to look is decided when it starts; here a caller learns what there is.
+    # The files of custom kernels are located when the process starts; here their names are checked.
     located(params, settings)
     with database.read() as session:
         earlier = _earlier(session, request, idempotency_key)
@@ -92,15 +92,15 @@ def submit(
         device = devices.resolve(session, request.device, study.several, study.backends)
         matrices = ready_matrices(session, request.matrix_ids)
         known = estimates.outcomes(session, study, device)
-    # Others write while cases are counted: a session that reads would keep them from it on SQLite.
+    # Count cases outside of a session, because an open read would block writers on SQLite.
     job = _job(request, study, params, device, matrices)
-    own = estimates.expected(study, params, matrices, device, job.cases_total)
-    job.estimate_s = estimates.corrected(own, known)
+    job_features = estimates.expected(study, params, matrices, device, job.cases_total)
+    job.estimate_s = estimates.corrected(job_features, known)
     try:
         with database.write() as session:
             return _queued(session, settings, request, idempotency_key, job, caller)
     except IntegrityError:
-        # Two equal keys at the same moment: the other one won.
+        # Another request with the same key came first.
         with database.read() as session:
             earlier = _earlier(session, request, idempotency_key)
         if earlier is None:
@@ -109,26 +109,29 @@ def submit(
 
 
 def _job(request: JobRequest, study: Study, params: Any, device: DeviceInfo, matrices: Sequence[MatrixInfo]) -> JobRow:
-    """The job with its cases counted."""
+    """Return the job after counting its cases."""
     check_device(study, device)
     refusals = [f"{matrix.name}: {refusal}" for matrix in matrices if (refusal := study.refusal(matrix))]
     if len(refusals) == len(matrices):
-        raise ParameterError(f"The study {study.name} can measure nothing of this. {' '.join(refusals[:3])}")
+        raise ParameterError(f"The {study.name} study cannot measure any of these matrices. {' '.join(refusals[:3])}")
     cases = 0
     for case in islice(study.cases(params, matrices, device), CASES_MAX + 1):
         cases += 1
         if len(case.key.encode()) > CASE_KEY_BYTES:
             raise ParameterError(
-                f"The name of the kernel {quote(case.kernel)} makes a case's key longer than {CASE_KEY_BYTES} bytes. "
-                "Give it a shorter name."
+                f"The kernel name {quote(case.kernel)} is too long: a case key would exceed "
+                f"{CASE_KEY_BYTES} bytes. Use a shorter name."
             )
     if cases > CASES_MAX:
         raise TooLargeError(
-            f"The study {study.name} has more than {CASES_MAX} cases with these parameters, more than a job takes. "
-            "Give fewer matrices or fewer values, or several jobs."
+            f"Too many cases: a job can have at most {CASES_MAX}. Use fewer matrices or parameter "
+            "values, or several jobs."
         )
     if not cases:
-        raise ParameterError(f"The study {study.name} has no case with these parameters on {device.id}.")
+        raise ParameterError(
+            f"The {study.name} study has no case with these parameters on {device.id}. Change the "
+            "parameters or the device."
+        )
     return JobRow(
         id=uuid.uuid4().hex,
         study=study.name,
@@ -147,14 +150,14 @@ def _job(request: JobRequest, study: Study, params: Any, device: DeviceInfo, mat
 def _queued(
     session: Session, settings: Settings, request: JobRequest, key: str | None, job: JobRow, caller: Caller
 ) -> tuple[JobRow, bool]:
-    """Adds the job, unless one with its key came first, or what it needs has gone since."""
+    """Add the job, unless a job with its key exists or a prerequisite is gone."""
     earlier = _earlier(session, request, key)
     if earlier is not None:
         return earlier, False
     queued = session.scalar(select(func.count()).where(JobRow.state == JobState.QUEUED)) or 0
     if queued >= settings.queue_limit:
-        raise UnavailableError(f"The queue holds {queued} jobs, as many as it takes. Try again when some have run.")
-    # Locked: none of them is deleted before its job is there to forbid it.
+        raise UnavailableError(f"The queue is full ({queued} jobs). Try again later, or raise SPARSIGHT_QUEUE_LIMIT.")
+    # The rows are locked, so that no matrix is deleted before its job exists.
     ready_matrices(session, request.matrix_ids, lock=True)
     quotas.check_job(session, caller, job)
     if job.retry_of is not None:
@@ -162,26 +165,28 @@ def _queued(
     job.idempotency_key, job.created_at, job.token_id = key, _next_moment(session), caller.token_id
     session.add(job)
     session.flush()
-    tell_state(session, job)
+    publish_state(session, job)
     return job, True
 
 
 def _next_moment(session: Session) -> float:
-    """Now, but after every job before: SQLite's clock ticks in milliseconds, and jobs run in the order of arrival."""
+    """Return the present time, but later than that of every existing job. SQLite's clock has a resolution of 1 ms, and
+    jobs run in the order of arrival.
+    """
     now = session.execute(select(clock())).scalar_one()
     return max(now, (session.scalar(select(func.max(JobRow.created_at))) or 0.0) + 1e-6)
 
 
 def _earlier(session: Session, request: JobRequest, key: str | None) -> JobRow | None:
-    """The job that this idempotency key made; raises ParameterError when it was for another request."""
+    """Return the job that this idempotency key created. Raises ParameterError if it was used for another request."""
     job = session.scalar(select(JobRow).where(JobRow.idempotency_key == key)) if key is not None else None
     if job is not None and job.request_sha256 != request.sha256:
-        raise ParameterError(f"The Idempotency-Key {quote(key)} was used for another request; take a new one.")
+        raise ParameterError(f"The Idempotency-Key {quote(key)} was used for another request. Use a new key.")
     return job
 
 
 def is_id(text: str) -> bool:
-    """Whether the text can be an id of ours; anything else may be text that a database refuses."""
+    """Return whether the text has the form of an id. A database may reject any other text."""
     return ID.fullmatch(text) is not None
 
 
@@ -196,16 +201,17 @@ def list_jobs(
     measured: bool = False,
     tag: str | None = None,
 ) -> Page[JobRow]:
-    """Jobs, the newest first, all without a limit; raises ParameterError for an unknown state, study, tag or cursor.
+    """Return the jobs, the newest first, all without a limit. Raises ParameterError for an unknown state, study, tag,
+    or cursor.
 
-    measured  only those that have a record of a case
+    measured  only jobs with a record
     """
     query = select(JobRow).order_by(JobRow.created_at.desc(), JobRow.id.desc())
     if limit is not None:
         query = query.limit(limit + 1)
     if state is not None:
         if state not in tuple(JobState):
-            raise ParameterError(f"There is no job state {quote(state)}; known states: {', '.join(JobState)}.")
+            raise ParameterError(f"Unknown job state {quote(state)}. States: {', '.join(JobState)}.")
         query = query.where(JobRow.state == state)
     if study is not None:
         query = query.where(JobRow.study == find_study(study, studies).name)
@@ -218,7 +224,7 @@ def list_jobs(
     if cursor is not None:
         created_at, job_id = decode_cursor(cursor, 2)
         if not isinstance(created_at, float) or not isinstance(job_id, str) or not is_id(job_id):
-            raise ParameterError("The cursor is not one that this list gave; start again without it.")
+            raise invalid_cursor()
         older = and_(JobRow.created_at == created_at, JobRow.id < job_id)
         query = query.where(or_(JobRow.created_at < created_at, older))
     rows = list(session.scalars(query))
@@ -228,20 +234,20 @@ def list_jobs(
 
 
 def _has(column: InstrumentedAttribute[list[Any]], text: str) -> ColumnElement[bool]:
-    """Whether a list in a column holds a text."""
+    """Return the condition that a list in a column contains a text."""
     return cast(column, Text).contains(json.dumps(text), autoescape=True)
 
 
 def get_job(session: Session, job_id: str, with_for_update: Any = None) -> JobRow:
-    """Return the job, locked as SQLAlchemy's option of that name says; raises NotFoundError."""
+    """Return the job, locked according to SQLAlchemy's option of that name. Raises NotFoundError."""
     job = session.get(JobRow, job_id, with_for_update=with_for_update) if is_id(job_id) else None
     if job is None:
-        raise NotFoundError(f"There is no job {quote(job_id)}.", hint="list_jobs")
+        raise NotFoundError(f"Unknown job {quote(job_id)}.", hint="list_jobs")
     return job
 
 
 IDLE: dict[str, Any] = {"current_case": "", "message": "", "interim": []}
-"""What a job says of its process while it has none."""
+"""Fields of a job without a process."""
 
 
 def annotate(
@@ -251,9 +257,9 @@ def annotate(
     note: str | None = None,
     caller: Caller = LOCAL,
 ) -> JobRow:
-    """The job with these tags and this note in place of its own, each kept where None.
+    """Return the job with these tags and this note; None keeps the present ones.
 
-    Raises ForbiddenError, and as `annotations` does.
+    Raises ForbiddenError, and the errors of `annotations`.
     """
     with database.write() as session:
         job = get_job(session, job_id, with_for_update=True)
@@ -264,24 +270,28 @@ def annotate(
 
 
 def cancel(database: Database, job_id: str, caller: Caller = LOCAL) -> JobRow:
-    """The job, cancelled; its process ends at once. Raises NotFoundError, ForbiddenError, ConflictError when over."""
+    """Return the cancelled job, whose process ends at once. Raises NotFoundError, ForbiddenError, and ConflictError if
+    it has ended.
+    """
     with database.write() as session:
         ended = update(JobRow).where(JobRow.id == job_id, JobRow.state.not_in(TERMINAL))
-        # The clock may have been put back since it was started.
+        # The clock may have been set back since the job started.
         now = sql_case((JobRow.started_at > clock(), JobRow.started_at), else_=clock())
         values = {"state": JobState.CANCELLED, "finished_at": now, **IDLE}
         changed = is_id(job_id) and session.execute(ended.values(values).returning(JobRow.id)).first() is not None
         job = get_job(session, job_id)
         caller.check_owner(job.token_id)
         if changed:
-            tell_state(session, job)
+            publish_state(session, job)
         elif job.state != JobState.CANCELLED:
-            raise ConflictError(f"The job has {job.state}; only a queued or running one can be cancelled.")
+            raise ConflictError(f"The job is {job.state}. Only a queued or running job can be cancelled.")
         return job
 
 
 def request_stop(database: Database, job_id: str, caller: Caller = LOCAL) -> JobRow:
-    """Return the job, which will stop after its current round and keep its results; raises NotFoundError, ForbiddenError, ConflictError."""
+    """Return the job, which will stop after its current round and keep its results. Raises NotFoundError,
+    ForbiddenError, and ConflictError.
+    """
     with database.write() as session:
         job = get_job(session, job_id, with_for_update=True)
         caller.check_owner(job.token_id)
@@ -299,25 +309,25 @@ def retry(
     studies: Sequence[Study] = STUDIES,
     caller: Caller = LOCAL,
 ) -> tuple[JobRow, bool]:
-    """A new job that asks for the same again; raises ConflictError unless the first one is over."""
+    """Return a new job with the same request. Raises ConflictError unless the job has ended."""
     with database.read() as session:
         job = get_job(session, job_id)
     if job.state not in TERMINAL:
-        raise ConflictError(f"The job is {job.state}; cancel it before trying it again.")
+        raise ConflictError(f"The job is still {job.state}. Wait for it to end, or cancel it first.")
     request = JobRequest(job.study, tuple(job.matrix_ids), job.params, job.device, job.id, tuple(job.tags))
     return submit(database, settings, request, idempotency_key, studies, caller)
 
 
 def delete_jobs(session: Session, ids: Collection[str]) -> None:
-    """Delete these jobs with their results; jobs that repeat one of them forget which."""
-    # The database writes to those that repeat them, too: all are locked in one order.
+    """Delete these jobs with their results, and the references of their reruns to them."""
+    # The database also updates their reruns, so that all rows are locked in one order.
     touched = or_(JobRow.id.in_(ids), JobRow.retry_of.in_(ids))
     session.execute(select(JobRow.id).where(touched).order_by(JobRow.id).with_for_update())
     session.execute(delete(JobRow).where(JobRow.id.in_(ids)))
 
 
-def tell_state(session: Session, job: JobRow) -> None:
-    """Emits the job's state inside the transaction that changed it."""
+def publish_state(session: Session, job: JobRow) -> None:
+    """Publish the job's state inside the transaction that changed it."""
     state = {"id": job.id, "study": job.study, "state": job.state, "attempt": job.attempt}
     document = {**state, "progress": progress_document(job), "error": job.error or None}
     events.emit(session, f"job:{job.id}", "state", document)

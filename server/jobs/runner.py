@@ -1,4 +1,4 @@
-"""JobRun: the thread that sees one claimed job through, one process after another until no case is owed."""
+"""JobRun: the thread that runs one claimed job, one process after another until all cases have records."""
 
 import logging
 import threading
@@ -30,16 +30,16 @@ from server.settings import Settings
 log = logging.getLogger(__name__)
 
 POLL_S = 0.1
-"""How long the thread waits for a record before it looks whether it should end."""
+"""Seconds that the thread waits for a record before it checks whether it should end."""
 
 CRASHES = "crashes"
-"""The folder of the home where a process writes what signal killed it, and finds a file once it is to stop after its round."""
+"""Folder in the data directory in which a process writes the signal that killed it, and finds a stop file."""
 
 DEATHS_MAX = 2
-"""A case that this many processes died of is recorded as failed."""
+"""Number of crashes after which a case is recorded as failed."""
 
 LOSSES_MAX = 10
-"""A case in which the dispatcher ended this often is recorded as failed: it takes its host down."""
+"""Number of dispatcher losses after which a case is recorded as failed, because it takes its host down."""
 
 SIGNALS = {
     "Segmentation fault": 11,
@@ -48,23 +48,23 @@ SIGNALS = {
     "Floating-point exception": 8,
     "Illegal instruction": 4,
 }
-"""What the crash file of a process calls a signal."""
+"""Names of signals in the crash file of a process."""
 
 
 class StoppedError(Exception):
-    """The dispatcher stops, or starts its engine anew: the job goes back to the queue."""
+    """Stop of the dispatcher or restart of its engine; the job returns to the queue."""
 
 
 class DeviceGoneError(Exception):
-    """A GPU of the job fell off the bus: the job goes back to the queue, and waits there for its device."""
+    """Loss of a GPU; the job returns to the queue and waits there for its device."""
 
 
 @dataclass(frozen=True)
 class RunContext:
-    """What every job of a dispatcher needs.
+    """Shared state of all jobs of a dispatcher.
 
-    uuids   of the GPUs that were here when the dispatcher started
-    silent  id of a job → how often in a row the engine has started no process for it
+    uuids   of the GPUs at the start of the dispatcher
+    silent  job id → consecutive times that the engine started no process for it
     """
 
     settings: Settings
@@ -77,7 +77,9 @@ class RunContext:
 
 
 class JobRun(threading.Thread):
-    """Runs one claimed job to its end; afterwards `broken` tells that Ray did not answer, `gone` that a GPU did not."""
+    """Runs one claimed job to its end. Afterwards `broken` says that Ray did not respond, and `gone` that a GPU was
+    lost.
+    """
 
     def __init__(self, context: RunContext, job: JobRow, device: DeviceInfo) -> None:
         super().__init__(name=f"job-{job.id}", daemon=True)
@@ -93,23 +95,23 @@ class JobRun(threading.Thread):
 
     @property
     def lease(self) -> Lease:
-        """The lease as the running attempt has it."""
+        """Return the lease of the running attempt."""
         return self._journal.lease
 
     def request_stop(self) -> None:
-        """Has the process end after the round that it is in, with what there is by then."""
+        """Have the process end after its current round, with the results so far."""
         self._stop_file.parent.mkdir(parents=True, exist_ok=True)
         self._stop_file.touch()
 
     def run(self) -> None:
-        """The whole life of the job under this dispatcher."""
+        """Run the job until it ends or leaves this dispatcher."""
         job = self.job
         with logs.about(job=job.id, study=job.study, device=job.device):
-            log.info("attempt %d begins", job.attempt)
+            log.info("attempt %d starts", job.attempt)
             try:
                 self._run_attempts()
             except FencedError:
-                log.info("attempt %d is no longer ours", self.lease.attempt)
+                log.info("lost the lease of attempt %d; another worker took over", self.lease.attempt)
             finally:
                 self._stop_file.unlink(missing_ok=True)
 
@@ -123,7 +125,7 @@ class JobRun(threading.Thread):
             self.broken = True
             self._engine_broke(error)
         except (StoppedError, DeviceGoneError, *AWAY) as error:
-            log.warning("back to the queue: %s", error)
+            log.warning("returned to the queue: %s", error)
             self.gone = isinstance(error, DeviceGoneError)
             self._journal.release()
         except SparsightError as error:
@@ -131,26 +133,29 @@ class JobRun(threading.Thread):
         except Exception as error:
             log.exception("the dispatcher failed")
             self._fail(
-                "internal", f"The dispatcher failed with {type(error).__name__}: {quote(error)}; its log says why."
+                "internal",
+                (f"The dispatcher failed with {type(error).__name__}: {quote(error)}. Its log has the details."),
             )
 
     def _engine_broke(self, error: EngineBrokenError) -> None:
-        """Gives the job back, or fails it where the engine has started no process for it time after time."""
+        """Requeue the job, or fail it if the engine repeatedly started no process for it."""
         silent = self._context.silent
         if silent[self.job.id] >= STARTS_MAX:
             tries = silent.pop(self.job.id)
             self._fail(
                 EngineUnavailableError.code,
-                f"Ray has started no process for this job in {tries} tries: {quote(error)}. "
-                "`sparsight doctor` examines the worker's host.",
+                (
+                    f"Ray started no process for this job in {tries} attempts: {quote(error)}. Run "
+                    "`sparsight doctor` on the worker's host."
+                ),
             )
         else:
-            log.warning("back to the queue: %s", error)
-            # A case that takes Ray down with it is not begun for ever.
+            log.warning("returned to the queue: %s", error)
+            # A case that takes down Ray must not be retried forever.
             self._journal.release(lost=True)
 
     def _attempt(self) -> bool:
-        """Runs one process for what is owed; whether another one is needed."""
+        """Run one process for the missing cases, and return whether another one is needed."""
         task, done = self._plan()
         if not task.todo:
             self._journal.finish(JobState.SUCCEEDED)
@@ -166,7 +171,7 @@ class JobRun(threading.Thread):
         if failure is None:
             missing = len(self._plan()[0].todo)
             if missing:
-                self._fail("internal", f"The study ended without a record of {missing} cases.")
+                self._fail("internal", f"The study ended without records of {missing} cases.")
             return not missing
         log.warning("%s %s", failure.detail, failure.trace)
         if failure.lost:
@@ -176,7 +181,9 @@ class JobRun(threading.Thread):
         return failure.lost
 
     def _plan(self) -> tuple[StudyTask, int]:
-        """What the next process is to do, and how many cases have a record; cases that none survives fail here."""
+        """Return the task of the next process, and the number of cases with a record. Cases with too many crashes fail
+        here.
+        """
         job, settings = self.job, self._context.settings
         study = find_study(job.study, self._context.studies)
         params = parse_params(study.Params, job.params)
@@ -189,11 +196,11 @@ class JobRun(threading.Thread):
             raise SparsightError(f"The {self._causes.get('', 'process died')} twice outside any case.")
         if losses.get("", 0) >= LOSSES_MAX:
             raise SparsightError(f"The worker ended {LOSSES_MAX} times outside any case of this job.")
-        owed = [case for case in cases if case.key not in measured]
+        missing = [case for case in cases if case.key not in measured]
         fatal = {key for key, number in deaths.items() if number >= DEATHS_MAX}
         lost = {key for key, number in losses.items() if number >= LOSSES_MAX}
-        todo = tuple(case for case in owed if case.key not in fatal | lost)
-        for case in owed:
+        todo = tuple(case for case in missing if case.key not in fatal | lost)
+        for case in missing:
             if case.key in fatal:
                 self._record_failure(study, case, f"{self._causes.get(case.key, 'process died')} twice")
             elif case.key in lost:
@@ -213,8 +220,8 @@ class JobRun(threading.Thread):
         self._journal.record_failure(Measurement.of(case, self.device.id, study.details, "failed", **known))
 
     def _listen(self, task: StudyTask) -> Failure | None:
-        """Commits what the process says until it has said everything; the Failure that it ends with, if any."""
-        # Forgotten once the process has said hello.
+        """Commit the values of the process until its end, and return its Failure, if any."""
+        # Reset when the process has reported.
         self._context.silent[self.job.id] += 1
         stream = self._context.engine.submit(task)
         try:
@@ -225,7 +232,7 @@ class JobRun(threading.Thread):
                 message = stream.take(POLL_S)
                 if isinstance(message, Failure):
                     return message
-                # Committed before the next record is asked for: a record lost with its process is measured again.
+                # Committed before the next record is requested; a record lost with its process is measured again.
                 self._journal.note(message)
         except StreamEndError:
             return None
@@ -238,7 +245,7 @@ class JobRun(threading.Thread):
             self._check()
             hello = stream.take(POLL_S)
             if isinstance(hello, Hello):
-                log.info("process %d measures", hello.pid)
+                log.info("process %d is measuring", hello.pid)
                 return
             if time.monotonic() > deadline:
                 raise EngineBrokenError(f"No process started within {self._context.first_event_s:.0f} s.")
@@ -247,14 +254,14 @@ class JobRun(threading.Thread):
         if self.cancelled.is_set():
             raise FencedError
         if self.stopping.is_set():
-            raise StoppedError("the dispatcher stops")
+            raise StoppedError("the dispatcher is stopping")
 
     def _died(self, cause: str) -> None:
         log.warning("the %s in case %r", cause, self._journal.current)
         self._causes[self._journal.current] = cause
         self._journal.died()
         if gone := self._context.uuids.intersection(self.device.uuids) - gpu_uuids():
-            raise DeviceGoneError(f"the GPU {', '.join(gone)} is no longer here")
+            raise DeviceGoneError(f"the GPU {', '.join(gone)} has disappeared")
 
     def _fail(self, code: str, detail: str, hosts: Sequence[str] = ()) -> None:
         lost = {"hosts": list(hosts)} if hosts else {}
@@ -262,7 +269,7 @@ class JobRun(threading.Thread):
 
 
 def _cause(description: str, crash_file: Path) -> str:
-    """How the process died: the signal that it wrote down, or 9, the only one that leaves no time to write."""
+    """Return how the process died: by the signal in its crash file, or by signal 9, which leaves no time to write."""
     if not crash_file.exists():
         return description
     report = crash_file.read_text(errors="replace")

@@ -1,4 +1,4 @@
-"""The process that measures: a Ray task that runs one study and streams its records. It touches no database."""
+"""Measuring process: a Ray task that runs one study and streams its records. It does not access the database."""
 
 import faulthandler
 import importlib
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 WARM = ("gpu_engine.measure", "gpu_engine.studies", "server.store")
-"""Modules that a process imports before it is told what to do."""
+"""Modules that a process imports before it gets its task."""
 
 
 @dataclass(frozen=True)
 class StudyTask:
-    """What a process is to do, as pickled by the dispatcher.
+    """Task of a process, pickled by the dispatcher.
 
-    todo          the cases still owed
-    layout_bytes  most memory of one layout; 0: half the device's memory
+    todo          the missing cases
+    layout_bytes  maximum memory of one layout; 0: half of the device's memory
     cluster_groups  as in Settings
-    crash_file    where the process writes what signal killed it, if it can
-    stop_file     exists once the job was asked to stop after its round
+    crash_file    file in which the process writes the signal that killed it, if it can
+    stop_file     exists after the job was asked to stop after its round
     """
 
     study: "Study"
@@ -47,17 +47,17 @@ class StudyTask:
 
 @dataclass(frozen=True)
 class Hello:
-    """The first thing that a process says."""
+    """First value of a process."""
 
     pid: int
 
 
 @dataclass(frozen=True)
 class Failure:
-    """The last thing that a process says when the study raised.
+    """Last value of a process whose study raised an error.
 
     lost   its device context is broken
-    hosts  those that a cluster has lost
+    hosts  hosts that a cluster has lost
     """
 
     code: str
@@ -68,7 +68,7 @@ class Failure:
 
 
 class StoredMatrices(Mapping[str, "CsrMatrix"]):
-    """The job's matrices, mapped into memory when they are asked for first."""
+    """Matrices of the job, memory-mapped when first used."""
 
     def __init__(self, store: "Store", ids: tuple[str, ...]) -> None:
         self._store = store
@@ -90,16 +90,16 @@ class StoredMatrices(Mapping[str, "CsrMatrix"]):
 
 
 def warm_up() -> int:
-    """Imports what every study needs but CuPy, so that the study that this process runs next finds it; its id."""
+    """Import what every study needs except CuPy, for the next study of this process, and return the process id."""
     for module in WARM:
         importlib.import_module(module)
     return os.getpid()
 
 
 def run_study(gpu_uuid: str, pickled: bytes) -> "Iterator[Hello | Record | Failure]":
-    """Runs the pickled StudyTask on the GPU of that UUID (empty: no GPU) and says everything it finds."""
+    """Run the pickled StudyTask on the GPU with this UUID (empty: no GPU), and yield its records."""
     yield Hello(os.getpid())
-    # Before anything can import CuPy: the task is unpickled after this.
+    # Before CuPy can be imported: unpickling the task may import it.
     os.environ["CUDA_VISIBLE_DEVICES"] = gpu_uuid
     task: StudyTask = pickle.loads(pickled)
     task.crash_file.parent.mkdir(parents=True, exist_ok=True)
@@ -124,7 +124,7 @@ def _measure(task: StudyTask) -> "Iterator[Record | Failure]":
                 yield from task.study.run(task.params, task.todo, matrices, bench)
             except DeviceLostError as error:
                 yield Failure(error.code, error.message, lost=True)
-                # Closing a broken context can hang; the process is of no more use.
+                # Closing a broken context can hang, and the process ends anyway.
                 os._exit(1)
     except DeviceLostError as error:
         yield Failure(error.code, error.message, lost=True)

@@ -1,7 +1,7 @@
-"""Worker: keeps a dispatcher running and leaves no process behind, whatever dies.
+"""Worker: keep a dispatcher running, and leave no process behind if anything dies.
 
-The worker is a subreaper: the processes of a dead dispatcher (Ray's, and the one that measures) become its children,
-and it kills them before it starts the next dispatcher. A dispatcher whose worker dies is killed by the kernel.
+The worker is a subreaper: the processes of a dead dispatcher (Ray's, and the measuring one) become its children, and it
+kills them before it starts the next dispatcher. If the worker dies, the kernel kills its dispatcher.
 """
 
 import logging
@@ -16,30 +16,31 @@ from functools import partial
 from pathlib import Path
 
 from gpu_engine.errors import SparsightError
-from server.folders import worker_folder
 from server.jobs import engine_start
 from server.jobs.engine_start import StartReport
+from server.private_folders import worker_folder
 from server.processes import adopt_orphans, end_with_parent
 
 log = logging.getLogger(__name__)
 
 COMMAND = (sys.executable, "-P", "-m", "server.jobs.dispatcher")
 STOP_S = 20.0
-"""How long a dispatcher may take to give its jobs back, when it no longer waits for them, before it is killed."""
+"""Seconds that a stopping dispatcher may take to return its jobs before it is killed."""
 
 RESTART_S = 1.0
 REFUSED_S = 10.0
-"""Pause after a dispatcher that ended by itself and said why."""
+"""Seconds before the next start after a dispatcher ended by itself with a reason."""
 
 
 def supervise(
     command: Sequence[str] = COMMAND, drain_s: float = 0.0, on_failed_start: Callable[[str], None] = lambda _: None
 ) -> None:
-    """Runs dispatchers, one after another, until SIGTERM or SIGINT; call it in the main thread of a process.
+    """Run dispatchers, one after another, until SIGTERM or SIGINT. Call it in the main thread of a process.
 
-    drain_s          how long a dispatcher that is told to stop waits for its jobs; told again it does not
-    on_failed_start  is told why the engine did not start, each time
-    Raises UnavailableError where there is no place for its temporary folder.
+    drain_s          seconds that a stopping dispatcher waits for its jobs; a second signal ends the wait
+    on_failed_start  is called with the reason of each failed engine start
+
+    Raises UnavailableError if its temporary folder cannot be created.
     """
     adopt_orphans()
     stop = threading.Event()
@@ -68,14 +69,14 @@ def supervise(
             on_failed_start(error.message)
             raise
         if not stop.is_set():
-            log.error("the dispatcher ended with status %d; it is started again", status)
+            log.error("dispatcher exited with status %d; restarting it", status)
             if reason:
                 on_failed_start(reason)
             stop.wait(REFUSED_S if status > 0 or reason else RESTART_S)
 
 
 def kill_children() -> None:
-    """Kills every child of this process, and the children that those leave to it."""
+    """Kill every child of this process, and the children that they leave to it."""
     while children := _children():
         for pid in children:
             try:
@@ -90,7 +91,7 @@ def kill_children() -> None:
 
 
 def _children() -> list[int]:
-    """Ids of this process's children, zombies included."""
+    """Return the ids of this process's children, including zombies."""
     me = os.getpid()
     return [int(pid) for task in Path(f"/proc/{me}/task").iterdir() for pid in (task / "children").read_text().split()]
 
@@ -102,26 +103,26 @@ def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
         if not end_with_parent(me, signal.SIGKILL):
             os._exit(1)
 
-    # Its own session: a Ctrl-C at the terminal reaches the worker alone, which passes it on in order.
+    # Its own session, so that Ctrl-C only reaches the worker, which shuts down in order.
     return subprocess.Popen(command, preexec_fn=die_with_parent, start_new_session=True)
 
 
 def _wait(
     process: "subprocess.Popen[bytes]", stop: threading.Event, stop_s: float, read_start: Callable[[], StartReport]
 ) -> int:
-    """Waits for the dispatcher; ends one whose start is overdue, and once told to stop waits no longer than this."""
+    """Wait for the dispatcher. Kill it if its start is overdue, or if it does not stop in time."""
     while not stop.is_set():
         try:
             return process.wait(timeout=0.5)
         except subprocess.TimeoutExpired:
             if read_start().is_overdue:
-                log.error("the start of the engine does not end; its dispatcher is killed")
+                log.error("the engine start takes too long; killing its dispatcher")
                 process.kill()
                 return process.wait()
     try:
         return process.wait(timeout=stop_s)
     except subprocess.TimeoutExpired:
-        log.error("the dispatcher does not stop; it is killed")
+        log.error("dispatcher did not stop in time; killing it")
         process.kill()
         return process.wait()
 

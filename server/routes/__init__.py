@@ -1,1 +1,1 @@
-"""One module a resource: parse, call, return."""
+"""Routes of the API, one module per resource: parse, call, return."""

@@ -1,4 +1,4 @@
-"""/audit: who did what."""
+"""Route /audit: the audit log."""
 
 from typing import Annotated
 
@@ -16,18 +16,18 @@ router = APIRouter(tags=["audit"], dependencies=[ADMIN])
 
 
 class AuditQuery(BaseModel):
-    """Whose lines, and how many at a time."""
+    """Query of the audit log."""
 
     model_config = ConfigDict(extra="forbid")
 
-    who: str = Field("", max_length=60, description="Name of a token; empty: of all.")
+    who: str = Field("", max_length=60, description="Name of a token; empty: all.")
     limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX)
     cursor: str | None = None
 
 
 @router.get("/audit", responses=list_response_docs(documents.AuditEntry))
 def list_audit(request: Request, query: Annotated[AuditQuery, Query()], database: DatabaseDep) -> Response:
-    """Calls that may have changed something, and tokens made and revoked, the newest first."""
+    """Return the requests that may have changed something, and tokens created and revoked, the newest first."""
     with database.read() as session:
         page = audit.list_audit(session, **query.model_dump())
         return list_response(request, [audit.audit_document(row) for row in page.items], page.next)

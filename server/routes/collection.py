@@ -1,4 +1,4 @@
-"""/collection: the index of the SuiteSparse Matrix Collection. /matrices/fetch: a matrix of it by name."""
+"""Routes /collection: index of the SuiteSparse Matrix Collection, and /matrices/fetch: downloads by name."""
 
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -7,11 +7,11 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from server import documents, intake, quotas
+from server import documents, matrix_lifecycle, quotas
+from server.collection.conditions import COLUMNS, LENGTH_MAX, parse_where
 from server.collection.entries import Entry
 from server.collection.fetcher import Fetcher
 from server.collection.index import SORTS, Index, search
-from server.collection.where import COLUMNS, LENGTH_MAX, parse_where
 from server.deps import DatabaseDep, FetcherDep
 from server.models import MatrixRow
 from server.openapi import list_response_docs, response_docs
@@ -24,36 +24,40 @@ router = APIRouter()
 
 
 class CollectionQuery(BaseModel):
-    """Which matrices of the collection, in which order, how many at a time."""
+    """Query of the index: filters, order, and page."""
 
     model_config = ConfigDict(extra="forbid")
 
-    q: str = Field("", max_length=200, description="Part of GROUP/NAME, or of the kind.")
+    q: str = Field("", max_length=200, description="Part of GROUP/NAME or of the kind, in any case.")
     where: str = Field(
-        "", max_length=LENGTH_MAX, description=f"A condition on {', '.join(COLUMNS)}, such as nnz > 1e6 and spd."
+        "", max_length=LENGTH_MAX, description=f"Condition on {', '.join(COLUMNS)}, such as nnz > 1e6 and spd."
     )
-    sort: str = Field("name", description=f"{', '.join(SORTS)}; a minus before it: descending.")
+    sort: str = Field("name", description=f"One of {', '.join(SORTS)}; a leading minus sorts in descending order.")
     limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX)
     cursor: str | None = None
 
 
 class FetchCall(BaseModel):
-    """A matrix of the collection."""
+    """Request for a matrix of the collection."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "HB/bcsstk16"}]})
 
-    name: str = Field(description="GROUP/NAME, as the collection calls it.")
+    name: str = Field(description="Name in the collection: GROUP/NAME.")
 
 
 @router.post("/matrices/fetch", tags=["matrices"], status_code=202, responses=ADDED, dependencies=[SUBMIT])
 def fetch_matrix(call: FetchCall, fetcher: FetcherDep, caller: CallerDep, database: DatabaseDep) -> Response:
-    """Fetches a matrix of the SuiteSparse Matrix Collection: 202; one that was fetched before is found: 200."""
+    """Download a matrix of the SuiteSparse Matrix Collection. The status is 202, or 200 for a matrix that was
+    downloaded before.
+    """
     return answer_added(database, *take_fetch(fetcher, caller, call.name))
 
 
 @router.get("/collection", tags=["collection"], responses=list_response_docs(documents.CollectionEntry))
 def list_collection(request: Request, query: Annotated[CollectionQuery, Query()], fetcher: FetcherDep) -> Response:
-    """What can be fetched by name, as far as it is known here; nothing is fetched for the answer."""
+    """Return the matrices that can be downloaded by name, as far as the local index contains them. Nothing is
+    downloaded.
+    """
     where = parse_where(query.where)
     page = search(fetcher.shelf.index(), query.q, where, query.sort, query.limit, query.cursor)
     return list_response(request, [entry_document(entry) for entry in page.items], page.next)
@@ -61,7 +65,7 @@ def list_collection(request: Request, query: Annotated[CollectionQuery, Query()]
 
 @router.get("/collection/index", tags=["collection"], responses=response_docs(documents.CollectionIndex))
 def get_collection_index(fetcher: FetcherDep) -> Response:
-    """Where the list of what can be fetched comes from, and how many matrices it has."""
+    """Return the origin and the size of the local index."""
     return JSONResponse(_index_document(fetcher, fetcher.shelf.index()))
 
 
@@ -72,24 +76,24 @@ def get_collection_index(fetcher: FetcherDep) -> Response:
     dependencies=[SUBMIT],
 )
 def fetch_collection_index(fetcher: FetcherDep) -> Response:
-    """Fetches the list of all matrices of the collection, at most once a minute."""
+    """Download the list of all matrices of the collection, at most once per minute."""
     return JSONResponse(_index_document(fetcher, fetcher.refresh()))
 
 
 def take_fetch(fetcher: Fetcher, caller: Caller, name: str) -> tuple[MatrixRow, bool]:
-    """The matrix of that name, and whether it is new: an upload of about as many bytes as its archive has."""
+    """Return the matrix of that name, and whether it is new. It counts as an upload of its estimated archive size."""
     entry = fetcher.find(name.strip())
     quotas.charge_upload(fetcher.ingestor.database, caller, fetcher.bytes_of(entry))
-    added = intake.add_fetched(fetcher, entry)
+    added = matrix_lifecycle.add_fetched(fetcher, entry)
     return added.row, added.created
 
 
 def entry_document(entry: Entry) -> dict[str, Any]:
-    """A matrix of the collection in its REST form; null where the index does not say."""
+    """Return the REST document of a matrix of the collection; unknown values are null."""
     fields = asdict(entry) | {"kind": entry.kind or None, "about_bytes": entry.about_bytes}
     return {"id": entry.id, **fields}
 
 
 def _index_document(fetcher: Fetcher, index: Index) -> dict[str, Any]:
-    told = {name: text or None for name, text in asdict(index.origin).items()}
-    return {"is_complete": bool(index.origin.address), "is_on": fetcher.is_on, "count": len(index.entries), **told}
+    origin = {name: text or None for name, text in asdict(index.origin).items()}
+    return {"is_complete": bool(index.origin.address), "is_on": fetcher.is_on, "count": len(index.entries), **origin}

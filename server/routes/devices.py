@@ -1,4 +1,4 @@
-"""/devices: what can be measured on here, and the bandwidth that was measured there."""
+"""Route /devices: devices that run jobs, and their measured bandwidth."""
 
 from typing import Any
 
@@ -9,14 +9,16 @@ from server.deps import DatabaseDep
 from server.models import DeviceRow
 from server.openapi import list_response_docs
 from server.responses import list_response
-from server.times import time_of
+from server.timestamps import time_of
 
 router = APIRouter(tags=["devices"])
 
 
 @router.get("/devices", responses=list_response_docs(documents.Device))
 def list_devices(request: Request, database: DatabaseDep) -> Response:
-    """Every device that a worker has offered, and those with recorded results; `alive`: a worker offers it now."""
+    """Return every device that a worker has offered, and devices with reference results. `alive`: a worker offers it
+    now.
+    """
     with database.read() as session:
         rows = (*devices.list_devices(session), *recorded_results.list_devices(session))
         alive = devices.alive(session, rows)

@@ -1,4 +1,4 @@
-"""/events: one stream of server-sent events for everything a tab follows; it resumes where it broke off."""
+"""Route /events: one stream of server-sent events for everything a browser tab follows, with resume."""
 
 import asyncio
 import json
@@ -34,22 +34,24 @@ TOPICS_MAX = 100
 EXAMPLE = 'id: 7\nevent: state\ndata: {"topic": "job:5f0c", "state": "running"}\n\n'
 BATCH = 500
 CATCHING_UP = 2
-"""How many streams at a time read what they have missed: many that come back together leave threads to calls."""
+"""Number of streams that read missed events at a time, so that many reconnecting clients leave threads to other
+requests.
+"""
 
 TOPIC = re.compile(r"jobs|matrices|(job|matrix):[A-Za-z0-9_-]{1,32}")
 STREAM: Responses = {
     200: {
-        "description": "Events, until the caller leaves.",
+        "description": "Events, until the client disconnects.",
         "content": {"text/event-stream": {"schema": {"type": "string"}, "example": EXAMPLE}},
     }
 }
 ROWS: dict[str, type[JobRow] | type[MatrixRow]] = {"job": JobRow, "matrix": MatrixRow}
 FAMILIES = {"jobs": "job:", "matrices": "matrix:"}
-"""Topics that stand for all of a kind, and how those begin."""
+"""Topics that stand for all topics of a kind, with the prefix of those."""
 
 
 class Streams:
-    """The open streams of one server: counts them, wakes them when the server stops, shares one look at the log."""
+    """Open event streams of one server: count them, stop them with the server, and share one read of the log."""
 
     def __init__(self) -> None:
         self._open = 0
@@ -66,9 +68,11 @@ class Streams:
 
     @contextmanager
     def slot(self) -> Iterator[None]:
-        """One open stream; raises UnavailableError past `STREAMS_MAX`."""
+        """Yield one open stream. Raises UnavailableError above `STREAMS_MAX`."""
         if self._open >= STREAMS_MAX:
-            raise UnavailableError(f"{STREAMS_MAX} event streams are open, as many as there can be. Close other tabs.")
+            raise UnavailableError(
+                f"The server already has {STREAMS_MAX} open event streams, its limit. Close other tabs."
+            )
         self._open += 1
         try:
             yield
@@ -77,26 +81,26 @@ class Streams:
 
     @property
     def number(self) -> int:
-        """How many are open."""
+        """Return the number of open streams."""
         return self._open
 
     @property
     def most(self) -> int:
-        """How many may be open."""
+        """Return the maximum number of open streams."""
         return STREAMS_MAX
 
     @property
     def is_closing(self) -> bool:
-        """Whether the server stops."""
+        """Return whether the server is stopping."""
         return self._closing
 
     def close(self) -> None:
-        """Ends every stream; call it in the event loop's thread when the server is told to stop."""
+        """End every stream. Call it in the thread of the event loop when the server stops."""
         self._closing = True
         self._turn.set()
 
     async def pause(self) -> None:
-        """Waits for the next look, one timer for all streams; shorter when the server stops."""
+        """Wait for the next read of the log, with one timer for all streams; shorter when the server stops."""
         if not self._is_turning:
             self._is_turning = True
             asyncio.get_running_loop().call_later(POLL_S, self._wake)
@@ -109,7 +113,7 @@ class Streams:
             self._turn.clear()
 
     async def last_id(self, database: Database) -> int:
-        """Id of the newest event, read at most every `POLL_S` seconds however many streams ask."""
+        """Return the id of the newest event, read at most every `POLL_S` seconds for all streams together."""
         if time.monotonic() - self._looked_at < POLL_S:
             await self._seen.wait()
             return self._last_id
@@ -125,7 +129,7 @@ class Streams:
         return self._last_id
 
     def news(self, last: int, topics: Sequence[str]) -> list[tuple[int, str]] | None:
-        """Ids and blocks after that event where the last look at the log found them all, else None."""
+        """Return the ids and blocks after that event if the last read of the log contains all of them, else None."""
         if not self._since <= last <= self._last_id:
             return None
         families = tuple(FAMILIES[topic] for topic in topics if topic in FAMILIES)
@@ -148,46 +152,48 @@ async def stream_events(
     access: AccessDep,
     streams: Annotated[Streams, Depends(_streams)],
     topics: Annotated[str, Query(description="`jobs`, `matrices`, `job:ID`, `matrix:ID`, separated by commas.")],
-    after: Annotated[str | None, Query(description="Begins after the event with this id, else with the next.")] = None,
-    last_event_id: Annotated[str | None, Header(description="Resumes after this event, whatever `after` says.")] = None,
+    after: Annotated[
+        str | None, Query(description="Start after the event with this id; default: with the next event.")
+    ] = None,
+    last_event_id: Annotated[str | None, Header(description="Resume after this event; overrides `after`.")] = None,
 ) -> StreamingResponse:
-    """Events `progress`, `measurement`, `trace` and `state` of these topics, as they are committed."""
+    """Stream the events `progress`, `measurement`, `trace`, and `state` of these topics as they are committed."""
     last = _parse_id("after", after) if not last_event_id else _parse_id("Last-Event-ID", last_event_id)
-    wanted = parse_topics(topics)
-    await run_in_threadpool(_check, database, wanted)
-    events = _follow(database, streams, wanted, last, lambda: access.holds(caller))
-    # The first block is made here, so that a refusal is still a status and not a broken stream.
+    names = parse_topics(topics)
+    await run_in_threadpool(_check, database, names)
+    events = _follow(database, streams, names, last, lambda: access.holds(caller))
+    # The first block is created here, so that an error becomes a status and not a broken stream.
     first = await anext(events)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(_chain(first, events), media_type="text/event-stream", headers=headers)
 
 
 def parse_topics(text: str) -> list[str]:
-    """The topics of a comma-separated list; raises ParameterError."""
+    """Return the topics of a comma-separated list; raises ParameterError."""
     topics = list(dict.fromkeys(text.split(",")))
     if len(topics) > TOPICS_MAX:
-        raise ParameterError(f"{len(topics)} topics are too many; at most {TOPICS_MAX} can be followed in one stream.")
+        raise ParameterError(f"A stream can follow at most {TOPICS_MAX} topics, not {len(topics)}.")
     for topic in topics:
         if not TOPIC.fullmatch(topic):
-            raise ParameterError(f"There is no topic {quote(topic)}; topics are jobs, matrices, job:ID and matrix:ID.")
+            raise ParameterError(f"Unknown topic {quote(topic)}. Topics: jobs, matrices, job:ID, and matrix:ID.")
     return topics
 
 
 def _check(database: Database, topics: Sequence[str]) -> None:
-    """Raises NotFoundError for a job or matrix that neither is there nor has left events."""
+    """Raise NotFoundError for an unknown job or matrix without stored events."""
     with database.read() as session:
         for topic in topics:
             kind, _, name = topic.partition(":")
             there = name == "" or session.get(ROWS[kind], name) is not None
             if not there and session.scalar(select(EventRow.id).where(EventRow.topic == topic).limit(1)) is None:
-                raise NotFoundError(f"There is no {kind} {quote(name)} to follow.")
+                raise NotFoundError(f"Unknown {kind} {quote(name)}.")
 
 
 def _parse_id(name: str, text: str | None) -> int | None:
     if text is None or text == "":
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise ParameterError(f"{name} is {quote(text)}; expected the id of an event, a whole number.")
+        raise ParameterError(f"Invalid {name} {quote(text)}. Use the id of an event, an integer.")
     return int(text)
 
 
@@ -198,13 +204,13 @@ async def _follow(
     after: int | None,
     is_allowed: Callable[[], bool],
 ) -> AsyncIterator[str]:
-    """Blocks of the stream until its token ends or the server stops; it holds no connection.
+    """Yield blocks of the stream until its token is revoked or the server stops. It holds no database connection.
 
-    Who sends them cancels this when the client leaves.
+    The sender cancels it when the client disconnects.
     """
     with streams.slot():
         newest = await run_in_threadpool(_newest, database)
-        # An id that this database never gave is from another one: follow from now.
+        # An unknown id comes from another database: follow from now.
         last = newest if after is None or after > newest else after
         yield f"retry: {RECONNECT_MS}\nid: {last}\n\n"
         spoken_at = checked_at = time.monotonic()
@@ -220,14 +226,14 @@ async def _follow(
                     if not await run_in_threadpool(is_allowed):
                         return
             except DBAPIError as error:
-                log.warning("an event stream ends, the database does not answer: %s", error)
+                log.warning("closing an event stream, database unavailable: %s", error)
                 return
             if events:
-                # In one piece: what a piece costs hardly depends on its length.
+                # As one chunk: the cost of a chunk hardly depends on its length.
                 yield "".join(block for _, block in events)
                 last, spoken_at = events[-1][0], time.monotonic()
             if len(events) < BATCH:
-                # Ids commit in ascending order: whatever is not above `newest` has been seen.
+                # Ids commit in ascending order, so that all events up to `newest` have been sent.
                 last = max(last, newest)
                 await streams.pause()
             if time.monotonic() - spoken_at >= HEARTBEAT_S:
@@ -247,7 +253,7 @@ def _newest(database: Database) -> int:
 
 
 def _news(database: Database, last: int) -> tuple[int, list[EventRow]]:
-    """Id of the newest event, and those up to it that came after the one that was the newest before."""
+    """Return the id of the newest event, and the events since the previous newest one."""
     with database.read() as session:
         newest = newest_id(session)
         later = select(EventRow).where(EventRow.id > last, EventRow.id <= newest).order_by(EventRow.id)
@@ -256,9 +262,9 @@ def _news(database: Database, last: int) -> tuple[int, list[EventRow]]:
 
 def _after(database: Database, topics: Sequence[str], last: int) -> list[tuple[int, str]]:
     families = [EventRow.topic.startswith(FAMILIES[topic]) for topic in topics if topic in FAMILIES]
-    wanted = or_(EventRow.topic.in_(topics), *families)
+    matching = or_(EventRow.topic.in_(topics), *families)
     with database.read() as session:
-        rows = session.scalars(select(EventRow).where(EventRow.id > last, wanted).order_by(EventRow.id).limit(BATCH))
+        rows = session.scalars(select(EventRow).where(EventRow.id > last, matching).order_by(EventRow.id).limit(BATCH))
         return [(event.id, _block(event)) for event in rows]
 
 

@@ -1,4 +1,4 @@
-"""/formats: the storage formats and their kernels, and the libraries they are measured against."""
+"""Route /formats: storage formats and their kernels, and library kernels."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ router = APIRouter(tags=["formats"])
 
 @router.get("/formats", responses=list_response_docs(documents.StorageFormat))
 def list_formats(request: Request) -> Response:
-    """Every format with its kernels; `is_library` marks other libraries."""
+    """Return every format with its kernels. `is_library` marks other libraries."""
     ours = [_format_document(format_, is_library=False) for format_ in FORMATS]
     theirs = [_format_document(format_, is_library=True) for format_ in COMPETITORS]
     return list_response(request, ours + theirs)
@@ -27,10 +27,12 @@ def list_formats(request: Request) -> Response:
 
 @router.get("/formats/{storage}/{variant}/archive", response_class=Response, responses=BYTES | problem_docs(404))
 def get_kernel_archive(storage: str, variant: str) -> Response:
-    """A kernel of ours on a GPU: its CUDA source, a loader that needs CuPy alone and a test against SciPy."""
+    """Export a GPU kernel of Sparsight as a zip with its CUDA source, a loader that only needs CuPy, and a test against
+    SciPy.
+    """
     kernel = f"{storage}/{variant}"
     if kernel not in kernel_names("cuda"):
-        raise NotFoundError(f"There is no kernel {quote(kernel)} of ours on a GPU; /formats lists them.")
+        raise NotFoundError(f"Sparsight has no GPU kernel {quote(kernel)}. GET /api/v1/formats lists all kernels.")
     headers = {"Content-Disposition": f'attachment; filename="{folder_of(kernel)}.zip"'}
     return Response(archive(kernel), media_type="application/octet-stream", headers=headers)
 

@@ -1,4 +1,4 @@
-"""/healthz, /readyz, /metrics: for whoever runs the service."""
+"""Routes /healthz, /readyz, and /metrics for operators."""
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
@@ -15,14 +15,14 @@ router = APIRouter(tags=["health"])
 
 @router.get("/healthz", responses=response_docs(Health))
 async def check_health() -> Health:
-    """The server answers."""
-    # In the event loop: the threads may all be waiting for a database.
+    """Return 200 if the server responds."""
+    # In the event loop, because all threads may be waiting for a database.
     return {"status": "ok"}
 
 
 @router.get("/readyz", responses=response_docs(Health, 503))
 def check_readiness(database: DatabaseDep) -> Health:
-    """The database is migrated and a worker offers a device; 503 with the reason otherwise."""
+    """Return 200 if the database is migrated and a worker offers a device; 503 with the reason otherwise."""
     check_current(database)
     with database.read() as session:
         if not devices.offered(session):
@@ -34,5 +34,5 @@ def check_readiness(database: DatabaseDep) -> Health:
     "/metrics", response_class=PlainTextResponse, responses=problem_docs(400, 401, 403, 429), dependencies=[READ]
 )
 def get_metrics(request: Request) -> Response:
-    """Queue, jobs, devices, database and requests in the text format of Prometheus."""
+    """Return metrics of queue, jobs, devices, database, and requests in the text format of Prometheus."""
     return Response(request.app.state.metrics.render(), media_type=metrics.TYPE)

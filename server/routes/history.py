@@ -1,4 +1,4 @@
-"""/history: the same cases over time."""
+"""Route /history: the same cases over time."""
 
 from typing import Annotated
 
@@ -17,7 +17,7 @@ KERNELS_MAX = 100
 
 
 class HistoryQuery(BaseModel):
-    """Whose cases: of a study of a matrix on a device in one cache state, of these kernels alone if any is named."""
+    """Selection of cases: a study of a matrix on a device in one cache state, with all kernels or only some."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -30,10 +30,10 @@ class HistoryQuery(BaseModel):
 
 @router.get("/history", responses=list_response_docs(history_documents.CaseHistory, 404))
 def list_histories(request: Request, query: Annotated[HistoryQuery, Query()], database: DatabaseDep) -> Response:
-    """Every case with its newest 500 measurements of all jobs, and the change points in them."""
+    """Return every case with its newest 500 measurements over all jobs, and its change points."""
     with database.read() as session:
         matrix = catalogue.get_matrix(session, query.matrix)
-        taken = histories.read(session, study(query.study).name, matrix.id, [query.cache], query.device)
-    doubtful = {each.key for each in histories.busy(taken)}
-    found = histories.histories(taken, query.kernel)
-    return list_response(request, [history_documents.document(history, doubtful) for history in found])
+        points = histories.read(session, study(query.study).name, matrix.id, [query.cache], query.device)
+    doubtful = {each.key for each in histories.busy(points)}
+    case_histories = histories.histories(points, query.kernel)
+    return list_response(request, [history_documents.document(history, doubtful) for history in case_histories])

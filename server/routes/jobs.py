@@ -1,4 +1,4 @@
-"""/jobs: queue a study, see how it goes, cancel it, try it again, read its results."""
+"""Routes /jobs: queue a study, follow it, stop, cancel, or retry it, and read its results."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
@@ -23,11 +23,14 @@ from server.roles import SUBMIT, CallerDep
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 
 Handler = TypeVar("Handler", bound=Callable[..., Response])
-Key = Annotated[str | None, Header(alias="Idempotency-Key", description="The same key and body: the same job.")]
+Key = Annotated[
+    str | None,
+    Header(alias="Idempotency-Key", description="Repeating a request with the same key and body returns the same job."),
+]
 
 
 class JobBody(BaseModel):
-    """A study of some matrices, with parameters that differ from its defaults, on a device."""
+    """Study of some matrices on a device, with parameters that differ from the defaults."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"study": "formats", "matrix_ids": [MATRIX_ID]}]}
@@ -36,13 +39,13 @@ class JobBody(BaseModel):
     study: str
     matrix_ids: list[str] = Field(min_length=1, max_length=documents.MATRICES_MAX)
     params: dict[str, Any] = {}
-    device: str = Field("auto", description="`auto`, `cpu`, `cuda:0` …; GET /devices lists them.")
+    device: str = Field("auto", description="Id of a device (GET /api/v1/devices lists all), or `auto`.")
     tags: list[str] = Field([], max_length=annotations.TAGS_MAX)
     note: str = Field("", max_length=annotations.NOTE_MAX)
 
 
 class AnnotationsBody(BaseModel):
-    """What a job is called; what is left out stays."""
+    """Tags and note of a job; omitted fields stay unchanged."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"tags": ["nightly"]}]})
 
@@ -51,7 +54,7 @@ class AnnotationsBody(BaseModel):
 
 
 class JobsQuery(BaseModel):
-    """Which jobs, and how many at a time."""
+    """Filters and page of the list of jobs."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -64,7 +67,7 @@ class JobsQuery(BaseModel):
 
 
 def _accepting(path: str, *problems: int) -> Callable[[Handler], Handler]:
-    """Return the decorator of a call that needs the role submit, and answers 202 with a job."""
+    """Return the decorator of a route that needs the role submit and answers 202 with a job."""
     responses = response_docs(documents.Job, *problems, success=202)
     return router.post(path, status_code=202, responses=responses, dependencies=[SUBMIT])
 
@@ -73,16 +76,16 @@ def _accepting(path: str, *problems: int) -> Callable[[Handler], Handler]:
 def create_job(
     body: JobBody, database: DatabaseDep, settings: SettingsDep, caller: CallerDep, idempotency_key: Key = None
 ) -> Response:
-    """Queues a study; the same Idempotency-Key and body again answer the same job."""
-    asked = body.model_dump() | {"matrix_ids": tuple(body.matrix_ids), "tags": tuple(body.tags)}
-    request = queue.JobRequest(**asked)
+    """Queue a study. Repeating the request with the same Idempotency-Key returns the same job."""
+    fields = body.model_dump() | {"matrix_ids": tuple(body.matrix_ids), "tags": tuple(body.tags)}
+    request = queue.JobRequest(**fields)
     job, _ = queue.submit(database, settings, request, idempotency_key, caller=caller)
     return _accepted(database, job)
 
 
 @router.get("", responses=list_response_docs(documents.Job))
 def list_jobs(request: Request, query: Annotated[JobsQuery, Query()], database: DatabaseDep) -> Response:
-    """Jobs, the newest first."""
+    """Return the jobs, the newest first."""
     with database.read() as session:
         page = queue.list_jobs(session, **query.model_dump())
         return list_response(request, job_documents(session, page.items), page.next)
@@ -90,21 +93,25 @@ def list_jobs(request: Request, query: Annotated[JobsQuery, Query()], database: 
 
 @router.get("/{job_id}", responses=response_docs(documents.Job, 404))
 def get_job(job_id: str, database: DatabaseDep) -> Response:
-    """One job: its state, progress and place in the queue."""
+    """Return one job: its state, progress, and queue position."""
     with database.read() as session:
         return JSONResponse(job_document(session, queue.get_job(session, job_id)))
 
 
 @_accepting("/{job_id}/cancel", 404, 409)
 def cancel_job(job_id: str, database: DatabaseDep, caller: CallerDep) -> Response:
-    """Ends a queued or running job, of another token only for an admin; what it has measured stays."""
+    """Cancel a queued or running job at once; its results so far stay. Only an admin can cancel a job of
+    another token.
+    """
     job = queue.cancel(database, job_id, caller)
     return _accepted(database, job)
 
 
 @_accepting("/{job_id}/stop", 404, 409)
 def stop_job(job_id: str, database: DatabaseDep, caller: CallerDep) -> Response:
-    """Stops a running job after its current round and keeps its results; a job of another token only for an admin."""
+    """Stop a running job after its current round and keep its results. Only an admin can stop a job of
+    another token.
+    """
     job = queue.request_stop(database, job_id, caller)
     return _accepted(database, job)
 
@@ -113,14 +120,16 @@ def stop_job(job_id: str, database: DatabaseDep, caller: CallerDep) -> Response:
 def retry_job(
     job_id: str, database: DatabaseDep, settings: SettingsDep, caller: CallerDep, idempotency_key: Key = None
 ) -> Response:
-    """Queues the same again as a new job, once this one is over."""
+    """Queue the same request as a new job, after this one has ended."""
     job, _ = queue.retry(database, settings, job_id, idempotency_key, caller=caller)
     return _accepted(database, job)
 
 
 @router.post("/{job_id}/annotations", responses=response_docs(documents.Job, 404), dependencies=[SUBMIT])
 def annotate_job(job_id: str, body: AnnotationsBody, database: DatabaseDep, caller: CallerDep) -> Response:
-    """Gives a job other tags or another note, that of another token only for an admin; they change no measurement."""
+    """Change the tags or the note of a job. Only an admin can change a job of another token. Measurements stay
+    unchanged.
+    """
     job = queue.annotate(database, job_id, body.tags, body.note, caller)
     with database.read() as session:
         return JSONResponse(job_document(session, job))
@@ -128,15 +137,15 @@ def annotate_job(job_id: str, body: AnnotationsBody, database: DatabaseDep, call
 
 @router.get("/{job_id}/results", responses=etag_response_docs(result_documents.Results, 404, as_csv=True))
 def get_results(job_id: str, request: Request, database: DatabaseDep, samples: bool = False) -> Response:
-    """What the job has measured so far: JSON, or CSV for `Accept: text/csv`."""
+    """Return the results of the job so far: JSON, or CSV for `Accept: text/csv`."""
     as_csv = wants_csv(request)
     with database.read() as session:
         job = queue.get_job(session, job_id)
         headers = _cache_headers(results.version(session, job), as_csv, samples)
         if etag_matches(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
-        found = results.measurements(session, [job.id], samples=samples)
-        data = results.study_data(session, found, results.traces(session, [job]))
+        records = results.measurements(session, [job.id], samples=samples)
+        data = results.study_data(session, records, results.traces(session, [job]))
         if as_csv:
             return Response(results.csv_text(data), media_type="text/csv", headers=headers)
         return JSONResponse(results_document(data, samples), headers=headers)
@@ -144,7 +153,9 @@ def get_results(job_id: str, request: Request, database: DatabaseDep, samples: b
 
 @router.get("/{job_id}/verdicts", responses=list_response_docs(result_documents.Finding, 404))
 def get_verdicts(job_id: str, request: Request, database: DatabaseDep) -> Response:
-    """What the results of the job allow to say so far: what leads on each matrix, and the verdict on every case."""
+    """Return the verdicts on the results of the job so far: the fastest kernels of each matrix, and a verdict on each
+    case.
+    """
     with database.read() as session:
         job = queue.get_job(session, job_id)
         data = results.study_data(session, results.measurements(session, [job.id]))
@@ -152,13 +163,13 @@ def get_verdicts(job_id: str, request: Request, database: DatabaseDep) -> Respon
 
 
 def _accepted(database: Database, job: JobRow) -> JSONResponse:
-    """202 with the job and where to ask how it goes."""
+    """Return 202 with the job and the address of its status."""
     headers = {"Location": f"/api/v1/jobs/{job.id}", "Retry-After": POLL_AFTER_S}
     with database.read() as session:
         return JSONResponse(job_document(session, job), 202, headers=headers)
 
 
 def _cache_headers(version: str, as_csv: bool, samples: bool) -> dict[str, str]:
-    """The tag changes with every record, and with the form that is asked for."""
+    """Return an ETag that changes with every record and with the requested form."""
     tag = f'"{version}-{"csv" if as_csv else "json"}{"-samples" if samples else ""}"'
     return {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Accept"}

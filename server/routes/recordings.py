@@ -1,4 +1,4 @@
-"""/recordings: results that were measured elsewhere, imported as files; and files of what was measured here."""
+"""Routes /recordings: import of reference results, and export of results of this server."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from server.openapi import BYTES, list_response_docs, problem_docs, response_doc
 from server.responses import list_response
 from server.roles import ADMIN, SUBMIT, Caller, CallerDep
 from server.routes.matrices import PARTS, receive
-from server.times import time_of
+from server.timestamps import time_of
 
 router = APIRouter(tags=["devices"])
 
@@ -32,16 +32,17 @@ BODY = {"requestBody": {"required": True, "content": {"multipart/form-data": {"s
     status_code=201,
     openapi_extra=BODY,
     responses=response_docs(
-        documents.Recording, 409, 413, 507, success=201, also={200: "It was there already, or in place of another one."}
+        documents.Recording, 409, 413, 507, success=201, also={200: "They already existed, or replaced earlier ones."}
     ),
     dependencies=[SUBMIT],
 )
 async def upload_recording(
     request: Request, database: DatabaseDep, ingestor: IngestorDep, caller: CallerDep
 ) -> Response:
-    """Takes in a recording as of a device `name`; one of the same device and study takes the place of the other.
+    """Import reference results for a device `name`. They replace earlier ones of the same device and study.
 
-    JSON of Ginkgo's benchmark `spmv` is one too, of the study `formats`; where it does not say the device, `name` does.
+    JSON of Ginkgo's benchmark `spmv` is accepted too, for the study `formats`. `name` is required if the file does not
+    name the device.
     """
     row, created = await take_recording(request, database, ingestor, caller)
     return JSONResponse(_document(row), 201 if created else 200)
@@ -50,7 +51,7 @@ async def upload_recording(
 async def take_recording(
     request: Request, database: Database, ingestor: Ingestor, caller: Caller
 ) -> tuple[RecordingRow, bool]:
-    """The recording in the body, once the caller's quotas allow it, and whether it is a new one."""
+    """Return the reference results in the body, if the quotas of the caller allow it, and whether they are new."""
     async with receive(request, ingestor, caller) as received:
         data = await run_in_threadpool(received.head, recordings.BYTES_MAX + 1)
         return await run_in_threadpool(import_recordings.take, database, data, received.name)
@@ -58,7 +59,7 @@ async def take_recording(
 
 @router.get("/recordings", responses=list_response_docs(documents.Recording))
 def list_recordings(request: Request, database: DatabaseDep) -> Response:
-    """Every recording, those of the release too, by device and study."""
+    """Return all reference results, including those of the release, by device and study."""
     with database.read() as session:
         rows = session.scalars(select(RecordingRow).order_by(RecordingRow.id)).all()
     return list_response(request, [_document(row) for row in rows])
@@ -66,18 +67,18 @@ def list_recordings(request: Request, database: DatabaseDep) -> Response:
 
 @router.delete("/recordings/{device}/{study}", status_code=204, responses=problem_docs(404, 409), dependencies=[ADMIN])
 def delete_recording(device: str, study: str, database: DatabaseDep) -> None:
-    """Forgets a recording that was imported."""
+    """Delete imported reference results."""
     import_recordings.delete(database, f"{device}/{study}")
 
 
 @router.get("/devices/{device_id}/recording", responses=BYTES | problem_docs(404), response_class=Response)
 def get_recording(device_id: str, study: str, database: DatabaseDep) -> Response:
-    """The newest result of each case of a `study` on a device of this service, as a file for other services."""
+    """Export the newest result of each case of a `study` on a device of this server, as a file for other servers."""
     with database.read() as session:
-        found = export_recording.of_device(session, study, device_id)
-    name = f"{import_recordings.fitting(found.device.name)}-{found.study}{ENDING}"
+        recording = export_recording.of_device(session, study, device_id)
+    name = f"{import_recordings.fitting(recording.device.name)}-{recording.study}{ENDING}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(recordings.dump(found, "The recording"), media_type="application/octet-stream", headers=headers)
+    return Response(recordings.dump(recording, "The recording"), media_type="application/octet-stream", headers=headers)
 
 
 def _document(row: RecordingRow) -> dict[str, Any]:

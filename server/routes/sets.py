@@ -1,4 +1,4 @@
-"""/sets: matrices saved together under a short id."""
+"""Routes /sets: saved selections of matrices."""
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
@@ -15,7 +15,7 @@ router = APIRouter(prefix="/sets", tags=["matrices"])
 
 
 class SetBody(BaseModel):
-    """Which matrices, and what they are called together."""
+    """Matrices of a saved selection, and its name."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"matrix_ids": [MATRIX_ID]}]})
 
@@ -26,11 +26,13 @@ class SetBody(BaseModel):
 @router.post(
     "",
     status_code=201,
-    responses=response_docs(documents.MatrixSet, 404, success=201, also={200: "It was there already."}),
+    responses=response_docs(documents.MatrixSet, 404, success=201, also={200: "The set already existed."}),
     dependencies=[SUBMIT],
 )
 def create_set(body: SetBody, database: DatabaseDep) -> Response:
-    """Saves matrices as a set for `set=ID` in the address of a page; the same matrices are the same set, renamed."""
+    """Save matrices as a set, which `set=ID` selects in the address of a page. Equal matrices give the same set,
+    renamed.
+    """
     row, created = matrix_sets.save(database, body.matrix_ids, body.name)
     headers = {"Location": matrix_sets.set_path(row.id)}
     return JSONResponse(matrix_sets.set_document(row), 201 if created else 200, headers)
@@ -38,19 +40,19 @@ def create_set(body: SetBody, database: DatabaseDep) -> Response:
 
 @router.get("", responses=list_response_docs(documents.MatrixSet))
 def list_sets(request: Request, database: DatabaseDep) -> Response:
-    """Every set, the newest first."""
+    """Return all sets, the newest first."""
     with database.read() as session:
         return list_response(request, [matrix_sets.set_document(row) for row in matrix_sets.list_sets(session)])
 
 
 @router.get("/{set_id}", responses=response_docs(documents.MatrixSet, 404))
 def get_set(set_id: str, database: DatabaseDep) -> Response:
-    """The set."""
+    """Return the set."""
     with database.read() as session:
         return JSONResponse(matrix_sets.set_document(matrix_sets.get_set(session, set_id)))
 
 
 @router.delete("/{set_id}", status_code=204, responses=problem_docs(404), dependencies=[ADMIN])
 def delete_set(set_id: str, database: DatabaseDep) -> None:
-    """Forgets the set; its matrices stay."""
+    """Delete the set but not its matrices."""
     matrix_sets.delete_set(database, set_id)

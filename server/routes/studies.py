@@ -1,4 +1,4 @@
-"""/studies: the questions that a job can answer."""
+"""Route /studies: benchmark types and their parameters."""
 
 from fastapi import APIRouter, Request, Response
 
@@ -12,7 +12,7 @@ router = APIRouter(tags=["studies"])
 
 @router.get("/studies", responses=list_response_docs(documents.Study))
 def list_studies(request: Request) -> Response:
-    """Every study, with the JSON Schema of its parameters."""
+    """Return every study, with the JSON Schema of its parameters."""
     items = [
         {"name": study.name, "question": study.question, "params": schema_of_params(study.Params)} for study in STUDIES
     ]

@@ -10,6 +10,7 @@ from server.models import JobState
 from tests.browser.conftest import Open
 from tests.samples.formats import timed
 from tests.web.conftest import Lab, add_job
+from web.figures.busy import ENTRY
 
 KERNELS = {"csr/scalar": 1e-3, "csr/vector": 8e-4, "coo/segmented": 9e-4, "ellr/thread": 7e-4, "pellr/thread": 6e-4}
 
@@ -44,7 +45,7 @@ def test_marks_of_a_busy_machine_are_gray_and_the_legend_says_so(open_page: Open
         pairs = figure.evaluate(FILLS)
         assert {tuple(pair) for pair in pairs} <= {(True, True), (False, False)}, name
         assert [True, True] in pairs, name
-        assert figure.locator(".legend").get_by_text("machine busy: does not count").count() == 1, name
+        assert figure.locator(".legend").get_by_text(ENTRY).count() == 1, name
     fills = page.locator("#formats-chart").evaluate(DRAWN)
     assert len(fills) == 2 * len(KERNELS)
     assert len(set(fills)) > 2

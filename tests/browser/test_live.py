@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from server import intake
+from server import matrix_lifecycle
 from server.jobs.queue import get_job
 from tests.browser.conftest import Open, drawn
 from tests.samples.formats import study_of, timed
@@ -31,7 +31,7 @@ def test_a_bad_file_is_answered_with_a_sentence(
     open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # However busy the machine is: else the answer is 202, and the sentence comes with the event stream.
-    monkeypatch.setattr(intake, "ANSWER_S", 300.0)
+    monkeypatch.setattr(matrix_lifecycle, "ANSWER_S", 300.0)
     path = tmp_path / "bad.mtx"
     path.write_bytes(BAD)
     page = open_page("/matrices")
@@ -88,7 +88,7 @@ def test_a_dropped_edge_list_asks_for_its_direction_whatever_its_name(open_page:
 
 
 def test_an_edge_list_is_sent_after_errors(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "ANSWER_S", 300.0)
+    monkeypatch.setattr(matrix_lifecycle, "ANSWER_S", 300.0)
     page = open_page("/matrices")
     alert = page.locator("[data-upload] [role=alert]")
     drop(page, "names", "3 bob\nbob carol\n")
@@ -108,7 +108,7 @@ def test_an_edge_list_is_sent_after_errors(open_page: Open, monkeypatch: pytest.
 
 def test_a_matrix_is_generated(open_page: Open) -> None:
     page = open_page("/matrices")
-    page.get_by_label("Family").select_option("stencil")
+    page.get_by_label("Generator", exact=True).select_option("stencil")
     page.locator("#stencil-nx").fill("12")
     page.locator("#stencil-ny").fill("5")
     page.get_by_role("button", name="Generate").click()
@@ -122,13 +122,13 @@ def test_measure_queues_a_job(lab: Lab, open_page: Open) -> None:
     page.locator("#device").select_option("cpu")
     page.get_by_role("button", name="Measure").click()
     page.wait_for_url("**/jobs/*")
-    page.locator("#job-status", has_text="place 2 in the queue").wait_for()
+    page.locator("#job-status", has_text="position 2 in the queue").wait_for()
 
 
 def test_several_matrices_are_measured_together_by_keyboard(lab: Lab, open_page: Open) -> None:
     page = open_page("/matrices/m1", 390)
     page.locator("#study").select_option("batched")
-    page.get_by_text("Together with other matrices").focus()
+    page.get_by_text("Other matrices in the same job").focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     chosen = page.locator(":focus")
@@ -137,7 +137,7 @@ def test_several_matrices_are_measured_together_by_keyboard(lab: Lab, open_page:
     expect(chosen).to_be_checked()
     together = page.locator("#together > summary")
     together.click()
-    expect(together).to_have_text("Together with other matrices (1 chosen)")
+    expect(together).to_have_text("Other matrices in the same job (1 selected)")
     page.get_by_role("button", name="Measure").press("Enter")
     page.wait_for_url("**/jobs/*")
     with lab.database.read() as session:
@@ -163,4 +163,4 @@ def test_a_job_is_cancelled_and_run_again(lab: Lab, open_page: Open) -> None:
     page.locator("#job-status", has_text="cancelled").wait_for()
     page.get_by_role("button", name="Run again").click()
     page.wait_for_url(lambda url: not url.endswith(lab.queued))
-    page.locator("#job-actions", has_text=f"again of job {lab.queued}").wait_for()
+    page.locator("#job-actions", has_text=f"rerun of job {lab.queued}").wait_for()

@@ -24,7 +24,7 @@ def test_several_matrices_with_settings_are_one_job_and_again_another(lab: Lab, 
     page.locator("#study").select_option("batched")
     page.locator("#device").select_option("cpu")
     page.locator(f"#with-{lab.hostile}").check()
-    expect(page.locator("#together > summary")).to_have_text("Matrices (2 chosen)")
+    expect(page.locator("#together > summary")).to_have_text("Matrices (2 selected)")
     page.locator("#settings > summary").click()
     # Of the study and the device that are chosen.
     expect(page.get_by_label("rounds", exact=True)).to_have_count(5)
@@ -51,7 +51,7 @@ def test_several_matrices_with_settings_are_one_job_and_again_another(lab: Lab, 
 def test_what_a_setting_must_be_is_said_beside_the_button(lab: Lab, open_page: Open) -> None:
     page = open_page(f"/measure?study=batched&device=cpu&matrix_ids={lab.matrix}&rounds=12")
     expect(page.locator("#batched-rounds")).to_have_value("12")
-    outlook = page.locator("form.measure [data-outlook]:not([hidden])")
+    outlook = page.locator("form.measure [data-duration]:not([hidden])")
     expect(outlook).to_have_text(re.compile("^About .* on cpu.*, with rounds 12.$"))
     page.locator("#batched-rounds").fill("30")
     expect(outlook).to_have_text(re.compile("^About .* on cpu.*, with rounds 30.$"), timeout=LIMIT_MS)

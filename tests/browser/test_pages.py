@@ -61,7 +61,7 @@ def test_choices_change_the_address_and_back_returns(lab: Lab, open_page: Open) 
 
 def test_a_chart_has_words_and_a_table(lab: Lab, open_page: Open) -> None:
     page = open_page("/formats?job=j1&matrix=m1")
-    chart = page.get_by_role("figure", name="GFLOP/s by kernel")
+    chart = page.locator("#formats figure")
     assert "csr/vector is fastest on cpu, warm" in (chart.text_content() or "")
     assert page.locator("#cases").get_by_role("table").locator("tbody tr").count() == 4
     config = page.evaluate("document.querySelector('#formats-chart .plot')._context")
@@ -70,20 +70,20 @@ def test_a_chart_has_words_and_a_table(lab: Lab, open_page: Open) -> None:
 
 def test_a_pair_of_formats_is_compared_and_its_numbers_unfold(lab: Lab, open_page: Open) -> None:
     page = open_page("/formats?job=j1")
-    page.locator("#ratio-head", has_text="Choose another pair").wait_for()
+    page.locator("#ratio-head p.quiet").wait_for()
     page.locator("#options > summary").click()
-    page.get_by_label("Ratio of").select_option("coo")
+    page.get_by_label("Speedup of").select_option("coo")
     page.wait_for_url("**pair=coo**")
-    drawn(page.locator("#ratio-chart"), "coo over csr")
+    drawn(page.locator("#ratio-chart"), "coo vs csr")
     page.get_by_label("over", exact=True).select_option("csr")
     page.wait_for_url("**pair=coo&pair=csr**")
     numbers = page.locator("#ratio-table")
-    numbers.get_by_text("The numbers", exact=True).click()
+    numbers.get_by_text("Table of values", exact=True).click()
     expect(numbers.get_by_role("row").nth(1).get_by_role("cell").nth(-2)).to_have_text("slower")
     page.locator("#options > summary").click()
     page.locator("#matrices > summary").click()
     page.locator("#matrix-2").uncheck()
-    page.locator("#few", has_text="choose two or more").wait_for()
+    page.locator("#few", has_text="two or more").wait_for()
     page.locator("#ratio-chart").wait_for(state="hidden")
 
 
@@ -91,12 +91,12 @@ def test_a_batch_size_is_chosen_and_kept_in_the_address(lab: Lab, batches: str, 
     page = open_page(f"/batched?job={batches}")
     drawn(page.locator("#batched-winners-chart"), "1\u202f000 problems")
     page.locator("#options > summary").click()
-    page.get_by_label("Problems of a batch").select_option("10")
+    page.get_by_label("Batch size").select_option("10")
     page.wait_for_url("**batch=10**")
     drawn(page.locator("#batched-winners-chart"), "10 problems")
-    page.locator("#verdicts", has_text="with 10 problems").wait_for()
+    page.locator("#verdicts", has_text="10 matrices").wait_for()
     page.go_back()
-    page.locator("#verdicts", has_text="with 1\u202f000 problems").wait_for()
+    page.locator("#verdicts", has_text="1\u202f000 matrices").wait_for()
 
 
 def test_a_legend_of_many_kernels_is_whole_on_a_narrow_screen(lab: Lab, batches: str, open_page: Open) -> None:
@@ -124,16 +124,16 @@ def test_titles_of_panels_are_whole_on_a_narrow_screen(lab: Lab, runs: str, open
 
 def test_phases_are_shown_as_shares_and_a_number_of_devices_is_chosen(lab: Lab, works: str, open_page: Open) -> None:
     page = open_page(f"/scaling?job={works}")
-    page.locator("#answer", has_text="These devices are virtual").wait_for()
+    page.locator("#answer", has_text="CPU threads").wait_for()
     page.get_by_role("link", name="shares").click()
     page.wait_for_url("**phases=shares**")
     drawn(page.locator("#scaling-phases-chart"), "% of the phases")
     page.locator("#options > summary").click()
     page.get_by_label("Number of devices").select_option("2")
     page.wait_for_url("**devices=2**")
-    page.locator("#verdicts", has_text="with 2 virtual devices").wait_for()
+    page.locator("#verdicts", has_text="2 simulated devices").wait_for()
     page.go_back()
-    page.locator("#verdicts", has_text="with 4 virtual devices").wait_for()
+    page.locator("#verdicts", has_text="4 simulated devices").wait_for()
 
 
 def test_figures_stand_in_two_columns_on_a_wide_screen(lab: Lab, open_page: Open) -> None:
@@ -202,7 +202,7 @@ def test_the_keyboard_alone_leads_from_home_to_a_comparison(lab: Lab, open_page:
     job = page.url.rpartition("/")[2]
     for measurement in study_of(lab.matrix):
         add_measurement(lab.database, job, measurement)
-    open_results = page.get_by_role("link", name="Open in Formats")
+    open_results = page.get_by_role("link", name="Show in Formats")
     expect(open_results).to_be_visible(timeout=LIMIT_MS)
     tab_to(page, open_results)
     page.keyboard.press("Enter")

@@ -121,7 +121,7 @@ def test_every_file_of_a_drop_is_taken(lab: Lab, open_page: Open, tmp_path: Path
     together = page.get_by_role("link", name="Measure these 2 as one job")
     assert (together.get_attribute("href") or "").count("matrix_ids=") == 2
     # They are ticked already, too.
-    expect(page.locator("[data-count]")).to_have_text("2 matrices chosen", timeout=LIMIT_MS)
+    expect(page.locator("[data-count]")).to_have_text("2 matrices selected", timeout=LIMIT_MS)
     page.locator("#chosen-device").select_option("cpu")
     page.locator("#chosen").get_by_role("button", name="Measure").click()
     page.wait_for_url("**/jobs/*")
@@ -131,13 +131,13 @@ def test_every_file_of_a_drop_is_taken(lab: Lab, open_page: Open, tmp_path: Path
 
 def test_ticks_stay_through_a_search_and_lead_to_a_comparison_by_keyboard(lab: Lab, open_page: Open) -> None:
     page = open_page("/matrices", 390)
-    box = page.get_by_label("Choose cnr-2000")
+    box = page.get_by_label("Select cnr-2000")
     box.press("Space")
     page.locator("#q").fill("long")
     page.locator("#q").press("Enter")
     expect(box).to_have_count(0)
     page.locator("#catalogue input[type=checkbox]").first.press("Space")
-    expect(page.locator("[data-count]")).to_have_text("2 matrices chosen", timeout=LIMIT_MS)
+    expect(page.locator("[data-count]")).to_have_text("2 matrices selected", timeout=LIMIT_MS)
     page.get_by_role("button", name="Compare formats").press("Enter")
     page.wait_for_url("**/formats?matrix=*")
     assert page.url.count("matrix=m") == 2
@@ -151,7 +151,7 @@ def test_the_prediction_comes_with_the_matrix(lab: Lab, open_page: Open) -> None
     with lab.database.write() as session:
         session.add(MatrixRow(id="late", name="late", state=MatrixState.INGESTING, sha256="late", created_at=9.0))
     page = open_page("/matrices/late")
-    expect(page.get_by_role("heading", name="Which kernel")).to_have_count(0)
+    expect(page.get_by_role("heading", name="Predicted best kernels")).to_have_count(0)
     with lab.database.write() as session:
         row, like = (session.get(MatrixRow, matrix_id) for matrix_id in ("late", lab.matrix))
         assert row
@@ -159,7 +159,7 @@ def test_the_prediction_comes_with_the_matrix(lab: Lab, open_page: Open) -> None
         row.features, row.fingerprint, row.nnz = like.features, like.fingerprint, like.nnz
         row.n_rows, row.n_cols, row.state = like.n_rows, like.n_cols, MatrixState.READY
         emit_state(session, row)
-    expect(page.get_by_role("heading", name="Which kernel")).to_be_visible(timeout=LIMIT_MS)
+    expect(page.get_by_role("heading", name="Predicted best kernels")).to_be_visible(timeout=LIMIT_MS)
     expect(page.locator("#advice tbody tr").first).to_be_visible()
 
 

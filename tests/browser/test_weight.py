@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, Request, Route, expect
 from tests.browser.conftest import LIMIT_MS, Open, drawn, settle
 from tests.samples.formats import study_of, timed
 from tests.web.conftest import Lab, add_measurement
+from web.studies import page_of
 
 SIZE = "document.querySelector('#formats-chart .plot')._fullLayout._size"
 
@@ -133,8 +134,8 @@ def test_what_is_chosen_while_the_server_is_away_is_shown_when_it_is_back(lab: L
     page = open_page("/formats?job=j1")
     page.context.set_offline(True)
     page.get_by_role("link", name="cold").click()
-    expect(page.locator("#connection")).to_contain_text("The server does not answer")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Storage formats compared")
+    expect(page.locator("#connection")).to_contain_text("The server does not respond")
+    expect(page.get_by_role("heading", level=1)).to_have_text(page_of("formats").title)
     page.context.set_offline(False)
     page.wait_for_url("**cache=cold")
     expect(page.locator("#connection")).to_be_empty()
@@ -158,7 +159,10 @@ def test_caption_and_chart_change_together(lab: Lab, open_page: Open) -> None:
 
 @pytest.mark.parametrize(
     ("status", "body", "says"),
-    [(502, "<html>", "The server answered 502."), (422, '{"detail": "No such kernel."}', "No such kernel.")],
+    [
+        (502, "<html>", "The server responded with status 502."),
+        (422, '{"detail": "No such kernel."}', "No such kernel."),
+    ],
 )
 def test_a_figure_that_cannot_be_had_says_why_in_words(
     lab: Lab, open_page: Open, status: int, body: str, says: str
@@ -168,7 +172,7 @@ def test_a_figure_that_cannot_be_had_says_why_in_words(
     page.goto("/formats?job=j1")
     plot = page.locator("#formats-chart .plot")
     plot.scroll_into_view_if_needed()
-    expect(plot).to_have_text(f"The chart cannot be shown: {says}", timeout=LIMIT_MS)
+    expect(plot).to_have_text(f"Chart not available: {says}", timeout=LIMIT_MS)
 
 
 def test_a_saved_picture_is_light_and_says_what_it_is(lab: Lab, open_page: Open) -> None:

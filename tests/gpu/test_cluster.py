@@ -9,7 +9,7 @@ import pytest
 from gpu_engine.generators import generate
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.cluster import ClusterMatrix
-from gpu_engine.multigpu.cluster.crew import Cluster, open_crew
+from gpu_engine.multigpu.cluster.actor_pool import Cluster, open_actor_pool
 from gpu_engine.multigpu.cluster.transport import TRANSPORTS, TransportName
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName
 from gpu_engine.multigpu.placement import find_places
@@ -56,8 +56,8 @@ def test_iterations(tmp_path: Path, transport: TransportName, exchange: Exchange
 def test_members_lead_themselves(tmp_path: Path, transport: TransportName, overlap: bool) -> None:
     """Nine iterations in one call: two captured batches, where NCCL exchanges, and one more; timed, then by value."""
     folder, x, found = stored(tmp_path / "matrix", crossed(N)), np.arange(float(N)) % 7 - 3, np.full(N, np.nan)
-    with open_crew(cluster_of_gpus(folder, transport), COUNT) as crew:
-        team = product(crew, crossed(N), COUNT, "halo", overlap)
+    with open_actor_pool(cluster_of_gpus(folder, transport), COUNT) as pool:
+        team = product(pool, crossed(N), COUNT, "halo", overlap)
         team.load(x)
         for act in ("advance", "exchange", "multiply", "advance"):
             assert min(team.together("sample", act, 9)) > 0
@@ -66,7 +66,7 @@ def test_members_lead_themselves(tmp_path: Path, transport: TransportName, overl
         np.testing.assert_array_equal(found, iterated(crossed(N), x, 9)[0])
         # With graphs that hold exchanges; and actors take part in a new team, whose graphs hold those of shares too.
         team.drop()
-        again = product(crew, crossed(N), COUNT, "halo", overlap, cut_rows=True)
+        again = product(pool, crossed(N), COUNT, "halo", overlap, cut_rows=True)
         again.load(x)
         again.together("run", "advance", 9)
         again.read(found)
@@ -85,8 +85,8 @@ def test_ranks_of_members(transport: TransportName, segments: int, overlap: bool
     if segments:
         single = SegmentedRanks(graph, PARAMS, "csr", segments)
     expected = iterate(single, PARAMS, schedule)
-    with open_crew(cluster_of_gpus(Path(), transport), COUNT) as crew:
-        team = ranking(crew, graph, COUNT, segments, "all-gather", overlap)
+    with open_actor_pool(cluster_of_gpus(Path(), transport), COUNT) as pool:
+        team = ranking(pool, graph, COUNT, segments, "all-gather", overlap)
         runs = team.together("find", schedule)
         for apart in (True, False):
             team.together("times", schedule, expected.steps, apart)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpu_engine.cuda import ahead, load
+from gpu_engine.cuda import load, precompile
 from gpu_engine.cuda.compiler import Compilation, Compiled, architecture
 from gpu_engine.cuda.kernel_cache import KernelCache
 from gpu_engine.errors import KernelError
@@ -37,7 +37,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[KernelCache], Non
 
     def chosen(cache: KernelCache) -> None:
         forget()
-        for module in (load, ahead):
+        for module in (load, precompile):
             monkeypatch.setattr(module, "kernel_cache", lambda: cache)
 
     yield chosen
@@ -80,9 +80,9 @@ def test_what_is_compiled_for_the_gpu_as_nvml_tells_it_is_found_by_the_device(
     sources = [source for name in KERNELS for source in find_kernel(name)[1].sources]
     cache = KernelCache(tmp_path)
     use(cache)
-    assert len(ahead.missing_here(sources)) == len(KERNELS)
-    assert {each.state for each in ahead.compile_ahead(sources, (arch,), cache)} == {"compiled"}
-    assert ahead.missing_here(sources) == ()
+    assert len(precompile.missing_here(sources)) == len(KERNELS)
+    assert {each.state for each in precompile.compile_ahead(sources, (arch,), cache)} == {"compiled"}
+    assert precompile.missing_here(sources) == ()
     use(KernelCache(tmp_path, (), refused))
     for name in KERNELS:
         multiplied(bench, name)

@@ -12,10 +12,9 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
 from gpu_engine.multigpu import generated
-from gpu_engine.multigpu.base import copied, returned
+from gpu_engine.multigpu.base import call_and_wait, copy_to
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName
-from gpu_engine.multigpu.fetches import Fetches
 from gpu_engine.multigpu.from_host.chunks import CHUNK_ENTRIES
 from gpu_engine.multigpu.from_host.spmv import DistributedMatrix
 from gpu_engine.multigpu.from_host.strategies import PAPER_STRATEGIES, Strategy
@@ -32,6 +31,7 @@ from gpu_engine.multigpu.partition import (
     localize,
     part_of,
 )
+from gpu_engine.multigpu.peer_copies import PeerCopies
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
 from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.virtual import virtual_devices
@@ -42,8 +42,8 @@ from gpu_engine.pagerank.schedule import iterations_by_segments
 from gpu_engine.verify import POISON, check, reference
 from tests.battery import BATTERY
 from tests.gpu_engine.multigpu import test_exchange as exchange_tests
-from tests.gpu_engine.multigpu import test_fetches as segment_tests
 from tests.gpu_engine.multigpu import test_generated as generated_tests
+from tests.gpu_engine.multigpu import test_peer_copies as segment_tests
 from tests.gpu_engine.multigpu.from_host import test_chunks as chunk_tests
 from tests.gpu_engine.multigpu.from_host.packable import PACKABLE
 from tests.gpu_engine.multigpu.from_host.test_spmv import check_products, no_clock
@@ -177,8 +177,8 @@ def test_cusparse_prepared_for_other_vectors(
     stored, whole = partitioning.store(matrix), reference(matrix)
     for device, span in zip(cusparse_devices, cut_by_entries(stored, (COUNT,)), strict=True):
         part = part_of(stored, span, localize(stored, span))
-        there = Part(span, *(copied(device, array) for array in (part.major, part.minor, part.values)))
-        prepared = returned(device, device.operations.prepare, partitioning, there, matrix.n_cols)
+        there = Part(span, *(copy_to(device, array) for array in (part.major, part.minor, part.values)))
+        prepared = call_and_wait(device, device.operations.prepare, partitioning, there, matrix.n_cols)
         by_rows, lines = partitioning.axis == "rows", span.stop - span.first
         host = whole.x if by_rows else whole.x[span.lines]
         x, y = device.allocate(host.size, np.float64), device.allocate(lines if by_rows else matrix.n_rows, np.float64)
@@ -270,13 +270,13 @@ def test_the_first_segments_arrive_bit_for_bit(devices: Sequence[Any], segments:
     host = [segment_tests.poisoned(n, segments) for _ in spans]
     vectors = []
     for device, vector, span in zip(devices, host, spans, strict=True):
-        segment_tests.pack_own(segment_tests.segmented(values, segments), vector, span.own)
+        segment_tests.pack_own(segment_tests.segmented(values, segments), vector, span.owned)
         storage = device.allocate(vector.storage.size, np.float64)
         device.upload(vector.storage, storage)
         device.synchronize()
         vectors.append(cpms.Segmented(storage, n, segments))
     wants = [slice(0, n), slice(7, 4000), slice(1300, n)]
-    exchange = Fetches(devices, segment_tests.transfers_of(spans, wants), segments, packed)
+    exchange = PeerCopies(devices, segment_tests.transfers_of(spans, wants), segments, packed)
     for _ in range(3):
         exchange.launch(vectors, k)
     for device in devices:
@@ -286,10 +286,10 @@ def test_the_first_segments_arrive_bit_for_bit(devices: Sequence[Any], segments:
         found = segment_tests.bits(cpms.Segmented(cupy.asnumpy(vector.storage), n, segments), segments)
         arrived = np.zeros(n, bool)
         arrived[wanted] = True
-        arrived[span.own] = False
+        arrived[span.owned] = False
         np.testing.assert_array_equal(found[arrived], segment_tests.keep(values, segments, k)[arrived] | rest)
-        np.testing.assert_array_equal(found[span.own], values.view(np.uint64)[span.own])
-        arrived[span.own] = True
+        np.testing.assert_array_equal(found[span.owned], values.view(np.uint64)[span.owned])
+        arrived[span.owned] = True
         assert (found[~arrived] == np.uint64(2**64 - 1)).all()
 
 

@@ -11,7 +11,7 @@ import pytest
 import sparsight
 from gpu_engine.errors import ParameterError
 from gpu_engine.formats import kernel_names
-from gpu_engine.operators import Operator, operator, trial
+from gpu_engine.operators import Operator, autotune, operator
 from gpu_engine.verify import POISON, Reference, check, reference
 from tests.battery import BATTERY, with_row_lengths
 from tests.gpu_engine.operators.expected import combined, transposed
@@ -107,7 +107,7 @@ def test_a_trial_chooses_and_leaves_stream_and_device(tmp_path: Any, monkeypatch
         second = op.T.second
         assert second is not None
         assert second.shared_s is not None
-    monkeypatch.setattr(trial, "opened", None)
+    monkeypatch.setattr(autotune, "opened", None)
     again = operator(on_gpu(host), "measure", time_limit_s=0.3)
     assert (again.kernel, again.measured_s) == (op.kernel, op.measured_s)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpu_engine.cuda.bound import bind
+from gpu_engine.cuda.bound_launch import bind_arguments
 
 cuda = pytest.importorskip("cupy").cuda
 
@@ -47,7 +47,7 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def test_the_driver_reads_what_stays_and_the_vectors_of_each_call(launches: list[Any]) -> None:
-    call = bind(KERNEL, 5, 128, ARGUMENTS, 1024)
+    call = bind_arguments(KERNEL, 5, 128, ARGUMENTS, 1024)
     call(at(8192), at(2**47))
     call(at(16), at(32))
     assert launches == [
@@ -58,7 +58,7 @@ def test_the_driver_reads_what_stays_and_the_vectors_of_each_call(launches: list
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_as_many_vectors_as_places(launches: list[Any], count: int) -> None:
-    call = bind(KERNEL, 1, 1, (np.int32(0), None, None))
+    call = bind_arguments(KERNEL, 1, 1, (np.int32(0), None, None))
     with pytest.raises(ValueError, match="zip"):
         call(*[at(8)] * count)
     assert launches == []
@@ -80,6 +80,6 @@ def test_what_follows_is_launched_early_by_gpus_that_can(
 
     monkeypatch.setattr(cuda, "Device", lambda: SimpleNamespace(compute_capability=capability))
     monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace(cuLaunchKernelEx=start))
-    bind(KERNEL, 5, 128, ARGUMENTS, 64, follows=True)(at(8192), at(16))
+    bind_arguments(KERNEL, 5, 128, ARGUMENTS, 64, follows=True)(at(8192), at(16))
     assert started == ([(7, (5, 1, 1), (128, 1, 1), 64, 99, 1, 6, 1, 8192, None)] if early else [])
     assert bool(launches) != early

@@ -49,7 +49,7 @@ def test_every_matrix_of_a_folder_and_a_generated_one(
     cases = [(name, kernel, "uniform") for name in names for kernel in kernels]
     # A mixture is composed, and filed, in the order of the names.
     cases += [(min(names), kernel, "mixed") for kernel in kernels]
-    assert [(m["matrix_id"], m["kernel"], m["case"].partition("compose=")[2][:7].strip(",")) for m in found] == cases
+    assert [(m["matrix_id"], m["kernel"], m["case"].partition("compose=")[2].partition(",")[0]) for m in found] == cases
     assert {(m["state"], m["details"]["batch_size"]) for m in found} == {("ok", 3)}
     said = capsys.readouterr().err
     assert f"{folder}/band.mtx: 1000 × 1000" in said
@@ -89,7 +89,7 @@ def test_a_value_with_a_comma_is_one_value(
     assert run(monkeypatch, "batched", file, "--device", "cpu", "--set", "batches=[1,0]") == 2
     assert "batches" in capsys.readouterr().err
     assert run(monkeypatch, "batched", file, "--device", "cpu", "--set", "batches") == 2
-    assert "'batches' is not name=value" in capsys.readouterr().err
+    assert "'batches' is not of the form name=value" in capsys.readouterr().err
 
 
 def test_devices_that_share_a_matrix(
@@ -135,9 +135,9 @@ def test_a_narrow_terminal_has_whole_numbers_and_says_where_the_rest_is(
     case = Measurement.of(Case("a.mtx", "csr/scalar", "warm"), "cpu", ProductDetails, **values)
     skipped = Measurement.of(Case("a.mtx", "ell/thread", "warm"), "cpu", ProductDetails, "skipped", note="too big")
     lines = _Lines()
-    lines.tell(case)
-    lines.tell(skipped)
-    lines.conclude(StudyData([case, skipped], {}))
+    lines.print_record(case)
+    lines.print_record(skipped)
+    lines.print_findings(StudyData([case, skipped], {}))
     said = capsys.readouterr().err.splitlines()
     assert said[0] == "a.mtx"
     assert said[1].startswith("  csr/scalar         warm")
@@ -146,8 +146,8 @@ def test_a_narrow_terminal_has_whole_numbers_and_says_where_the_rest_is(
     table = said[said.index(next(line for line in said if line.startswith(" kernel "))) :]
     assert table[1].split()[:2] == ["csr/scalar", "baseline"]
     assert table[2].split()[:2] == ["ell/thread", "skipped"]
-    assert ("share of floor" in table[0]) == (width > 1000)
-    assert " ".join(table[3:]).startswith("Of some lines the end is left out") == (width < 1000)
+    assert ("% of roofline" in table[0]) == (width > 1000)
+    assert " ".join(table[3:]).startswith("Some lines are truncated") == (width < 1000)
     assert max(map(len, said)) <= width
 
 
@@ -157,7 +157,7 @@ def test_a_busy_machine_is_named(
     monkeypatch.setattr("gpu_engine.findings.ranking.noise", lambda group: f"busy with {len(group)}")
     assert run(monkeypatch, "batched", str(folder / "band.mtx"), "--device", "cpu", "--set", SETTINGS) == 0
     said = capsys.readouterr().err.splitlines()
-    assert "band.mtx, 3 problems: busy with 2" in said
+    assert any("busy with 2" in line for line in said)
 
 
 def test_what_an_edge_list_leaves_open_is_said_by_flags(
@@ -173,7 +173,7 @@ def test_what_an_edge_list_leaves_open_is_said_by_flags(
     assert run(monkeypatch, *arguments, "--directed", "true", "--header", "sizes") == 0
     assert "4 × 4, 3 nonzeros" in capsys.readouterr().err
     assert run(monkeypatch, "formats", "stencil:points=5,nx=4,ny=3", "--device", "cpu", "--ids", "apart") == 2
-    assert "leave --ids out" in capsys.readouterr().err
+    assert "remove --ids" in capsys.readouterr().err
 
 
 def test_a_study_without_a_time_ends_with_8(
@@ -182,4 +182,4 @@ def test_a_study_without_a_time_ends_with_8(
     empty = tmp_path / "empty.mtx"
     empty.write_text("%%MatrixMarket matrix coordinate real general\n3 3 0\n", encoding="utf-8")
     assert run(monkeypatch, "formats", str(empty), "--device", "cpu") == 8
-    assert "No case has a time" in capsys.readouterr().err
+    assert "No case was timed" in capsys.readouterr().err

@@ -363,7 +363,7 @@ def test_circuits_are_symmetric_with_a_diagonal_and_rails() -> None:
         ("rmat", {"scale": 0}, "scale is '0'; expected a whole number from 1 to 28"),
         ("rmat", {"edgefactor": 4}, "no parameter 'edgefactor'; known: scale, edge_factor"),
         ("stencil", {"points": 6}, "one of 5, 7, 9, 27"),
-        ("stencil", {"points": 5, "nz": 2}, "nz must be 1"),
+        ("stencil", {"points": 5, "nz": 2}, "nz is 2; expected 1"),
         ("stencil", {"points": 7, "nx": 2000, "ny": 2000, "nz": 2000}, "at most 2147483647"),
         ("powerlaw", {"n": 100}, "max_length is 5000; expected at most n = 100"),
         ("powerlaw", {"mean": 6000.0}, "at most max_length = 5000"),

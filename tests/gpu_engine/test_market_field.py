@@ -19,7 +19,7 @@ def test_a_file_without_a_field_is_read_as_the_one_that_is_chosen(tmp_path: Path
     assert (refused.value.hint, refused.value.line) == ("choose_field", 1)
     real = read_matrix(path, options=ReadOptions(field="real"))
     assert real.matrix.to_scipy().toarray().tolist() == [[2.5, 0.0], [-1000.0, 0.0]]
-    assert real.notes == ("The first line names no field; the entries were read as real, as was chosen.",)
+    assert real.notes == ("The first line names no field; the entries were read as real, as chosen.",)
     with pytest.raises(MatrixFileError, match="has 3 columns; expected 2") as wrong:
         read_matrix(path, options=ReadOptions(field="pattern"))
     assert wrong.value.hint is None
@@ -31,9 +31,12 @@ def test_a_file_without_a_field_is_read_as_the_one_that_is_chosen(tmp_path: Path
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (ORNL.replace(b"general", b"real general"), "The file is Matrix Market, and no Matrix Market file without a f"),
-        (b"1 2\n2 3\n", "The file is edge list, and no Matrix Market file without a field; leave field out"),
-        (suitesparse(), "The file is SuiteSparse archive, and no Matrix Market file without a field; leave field out"),
+        (ORNL.replace(b"general", b"real general"), "The file is Matrix Market, not a Matrix Market file without a f"),
+        (b"1 2\n2 3\n", "The file is edge list, not a Matrix Market file without a field. Remove the options: field"),
+        (
+            suitesparse(),
+            "The file is SuiteSparse archive, not a Matrix Market file without a field. Remove the options: field",
+        ),
     ],
 )
 def test_a_field_is_refused_where_none_is_missing(tmp_path: Path, content: bytes, words: str) -> None:

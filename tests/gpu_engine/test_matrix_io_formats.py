@@ -35,11 +35,11 @@ NAMED_ARRAYS: dict[str, tuple[dict[str, Any], str]] = {
     "pydata COO": ({"data": COO.data, "coords": PLACES, "shape": COO.shape, "fill_value": 0.0}, "^$"),
     "pydata COO by columns": ({"data": COO.data, "coords": np.asfortranarray(PLACES), "shape": COO.shape}, "^$"),
     "pydata GCXS": ({**GROUP, "fill_value": 0.0, "compressed_axes": [0]}, "^$"),
-    "adj_": ({f"adj_{name}": array for name, array in GROUP.items()} | {"labels": [1, 2]}, "1 other .*rows are compr"),
-    "adj_matrix.": ({f"adj_matrix.{name}": array for name, array in GROUP.items()}, "rows are compressed"),
+    "adj_": ({f"adj_{name}": array for name, array in GROUP.items()} | {"labels": [1, 2]}, "1 other .*as CSR"),
+    "adj_matrix.": ({f"adj_matrix.{name}": array for name, array in GROUP.items()}, "as CSR"),
     "one of two": (
         {f"{start}{name}": array for start in ("adj_", "attr_") for name, array in GROUP.items()},
-        "4 other arrays .* adj_…; rows",
+        "4 other arrays .* adj_… as CSR",
     ),
     "format as text": ({**GROUP, "format": "csr"}, "^$"),
     "bsr": (

@@ -93,8 +93,8 @@ def test_what_a_person_writes_is_read_by_the_type_of_the_parameter(text: str, va
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("trays", "'trays' is not name=value"),
-        ("=3", "'=3' is not name=value"),
+        ("trays", "'trays' is not of the form name=value"),
+        ("=3", "'=3' is not of the form name=value"),
         ("trays=1,trays=2", "The parameter 'trays' is given twice"),
     ],
 )

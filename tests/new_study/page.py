@@ -11,8 +11,8 @@ LAYOUTS = ("rows", "columns")
 TRANSPOSE_PAGE = StudyPage(
     study=TRANSPOSE,
     link="Transpose",
-    title="Products with the transposed matrix",
-    lead="Whether they pay for a layout of their own.",
+    title="SpMV with the transposed matrix",
+    lead="Time of y = Aᵀx with the layout of A.",
     invitation="Open a matrix, choose the study transpose and press Measure.",
     recorded_as="see transposes",
     findings=findings,

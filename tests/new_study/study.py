@@ -1,4 +1,4 @@
-"""Study `transpose`: does y = Aᵀ·x pay for a layout of its own?"""
+"""Study `transpose`: does y = Aᵀ·x pay for a transposed copy?"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.measure import Bench
 from gpu_engine.parameters import parameter
 from gpu_engine.records import BACKENDS, Case, DeviceInfo, MatrixInfo, Record
-from gpu_engine.sampling.effort import BUDGET_S, SAMPLING, Effort, Sampling
 from gpu_engine.sampling.run import by_matrix, measure
+from gpu_engine.sampling.sampling_options import SAMPLING, TIME_LIMIT_S, Sampling, SamplingOptions
 from tests.new_study.findings import findings
 from tests.new_study.measuring import KERNELS, TransposeDetails, Transposes
 
@@ -17,44 +17,48 @@ from tests.new_study.measuring import KERNELS, TransposeDetails, Transposes
 class TransposeParams:
     """Parameters of the study."""
 
-    rounds: int = parameter(9, "Interleaved rounds; the interval is bootstrapped over them.", ge=9, le=199)
+    rounds: int = parameter(
+        9, "Number of interleaved rounds, over which confidence intervals are computed.", ge=9, le=199
+    )
     sampling: Sampling = parameter(*SAMPLING)  # noqa: RUF009 (a field)
-    time_limit_s: float = parameter(*BUDGET_S, ge=0.0, le=86_400.0)
+    time_limit_s: float = parameter(*TIME_LIMIT_S, ge=0.0, le=86_400.0)
 
 
 class TransposeStudy:
-    """Both kernels of a matrix in the same interleaved rounds."""
+    """Study of both kernels of a matrix in the same interleaved rounds."""
 
     name = "transpose"
     details = TransposeDetails
     findings = staticmethod(findings)
-    question = "Does a product with the transposed matrix pay for a layout of its own?"
+    question = "Does SpMV with the transposed matrix pay for a transposed copy?"
     several = False
     backends = BACKENDS
     Params = TransposeParams
 
     def names(self, backend: str) -> Mapping[str, tuple[str, ...]]:
-        """No parameter takes names."""
+        """Return no names, because no parameter accepts names."""
         return {}
 
     def refusal(self, matrix: MatrixInfo) -> str:
-        """None."""
+        """Return no reason, because every matrix can be measured."""
         return ""
 
     def cases(self, params: TransposeParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
-        """Matrix by matrix, both kernels."""
+        """Yield the cases by matrix, with both kernels."""
         return (Case(m.id, kernel, "warm") for m in matrices for kernel in KERNELS)
 
     def estimate_s(self, params: TransposeParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
-        """A second a matrix."""
+        """Return one second per matrix."""
         return float(len(matrices))
 
     def run(
         self, params: TransposeParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
     ) -> Iterator[Record]:
-        """Measures the cases of `todo`."""
-        found = (Transposes(cases, params.rounds, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
-        return measure(bench, found, Effort.of(params))
+        """Yield the records of `todo`."""
+        experiments = (
+            Transposes(cases, params.rounds, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo)
+        )
+        return measure(bench, experiments, SamplingOptions.of(params))
 
 
 TRANSPOSE = TransposeStudy()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpu_engine.findings.history.records import Taken
+from gpu_engine.findings.history.records import HistoryPoint
 from gpu_engine.records import Measurement
 from tests.samples.formats import timed
 
@@ -34,10 +34,10 @@ def measured(us: float, environment: Mapping[str, str] = OLD, kernel: str = "spl
 
 def taken(
     times: Sequence[float], environments: Sequence[Mapping[str, str]] = (), kernel: str = "split/tile", **fields: Any
-) -> list[Taken]:
+) -> list[HistoryPoint]:
     """These times in jobs j0, j1 … of one a day; environments: of each, OLD where there are none."""
     own = environments or [OLD] * len(times)
     return [
-        Taken(f"j{number}", BEGUN + number * DAY_S, measured(time, environment, kernel, **fields))
+        HistoryPoint(f"j{number}", BEGUN + number * DAY_S, measured(time, environment, kernel, **fields))
         for number, (time, environment) in enumerate(zip(times, own, strict=True))
     ]

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from server.forks import serve
+from server.fork_server import serve
 
 WARM: list[int] = []
 """The processes that have warmed up."""

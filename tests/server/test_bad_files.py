@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select
 
-from server import intake
+from server import matrix_lifecycle
 from server.db import Database
 from server.models import MatrixRow
 from server.settings import Settings
@@ -90,7 +90,7 @@ def service(tmp_path_factory: pytest.TempPathFactory, migrated: Path) -> Iterato
     home = tmp_path_factory.mktemp("home")
     (home / "sparsight.db").write_bytes(migrated.read_bytes())
     patch = pytest.MonkeyPatch()
-    patch.setattr(intake, "ANSWER_S", PATIENCE_S)
+    patch.setattr(matrix_lifecycle, "ANSWER_S", PATIENCE_S)
     app = create_app(Settings(home=home, ingest_memory_bytes=4 * 2**30))
     with TestClient(app, base_url=ADDRESS):
         yield app

@@ -77,7 +77,7 @@ def test_a_matrix_comes_by_its_name_and_says_where_from(fetch: Fetch, site: Site
         "bytes": len(content),
         "notes": [
             "Read from 'bcsstk16/bcsstk16.mtx' of the archive.",
-            "The file holds one triangle; the other was mirrored from it.",
+            "The file has one triangle; the other was mirrored from it.",
         ],
         "duplicates": 0,
     }
@@ -96,7 +96,7 @@ def test_a_fetch_that_failed_is_begun_again_and_goes_on(fetch: Fetch, site: Site
     failed = fetch("HB/bcsstk16")
     assert failed["state"] == "failed"
     assert failed["error"]["detail"] == (
-        "sparse.tamu.edu cannot be reached from this server: Connection reset by peer; upload the file instead."
+        "Cannot reach sparse.tamu.edu from this server: Connection reset by peer; upload the file instead."
     )
     again = fetch("HB/bcsstk16")
     assert (again["state"], again["id"], again["error"]) == ("ready", failed["id"], None)
@@ -135,7 +135,7 @@ def test_no_more_is_fetched_than_such_a_matrix_can_have(
     most = shipped().entries["HB/jgl011"]
     assert most.stored == 76
     site.files["/MM/HB/jgl011.tar.gz"] = b"x" * 99
-    assert "larger than 98" in fetch("HB/jgl011")["error"]["detail"]
+    assert "larger than the limit of 98" in fetch("HB/jgl011")["error"]["detail"]
 
 
 def test_the_first_name_that_the_wheel_does_not_know_has_the_list_fetched(
@@ -170,20 +170,20 @@ def test_the_first_name_that_the_wheel_does_not_know_has_the_list_fetched(
         (
             "HB/bcstk16",
             404,
-            "The collection has no matrix 'HB/bcstk16', as far as is known here. Did you mean HB/bcsstk16",
+            "Unknown matrix 'HB/bcstk16' in the index of the collection. Did you mean HB/bcsstk16",
         ),
         (
             "bcsstk16",
             422,
-            "'bcsstk16' is not the name of a matrix; expected GROUP/NAME, such as HB/bcsstk16. Did you mean HB/",
+            "Invalid matrix name 'bcsstk16': expected GROUP/NAME, such as HB/bcsstk16. Did you mean HB/",
         ),
         ("Boeing/bcsstk16", 404, "Did you mean HB/bcsstk16"),
-        ("../../etc", 422, "is not the name of a matrix"),
-        ("HB/..", 422, "is not the name of a matrix"),
-        ("HB/bcsstk16/../x", 422, "is not the name of a matrix"),
-        ("http://127.0.0.1/x", 422, "is not the name of a matrix"),
-        ("HB/bcsstk\n16", 422, "is not the name of a matrix"),
-        ("x" * 10_000, 422, "is not the name of a matrix"),
+        ("../../etc", 422, "Invalid matrix name"),
+        ("HB/..", 422, "Invalid matrix name"),
+        ("HB/bcsstk16/../x", 422, "Invalid matrix name"),
+        ("http://127.0.0.1/x", 422, "Invalid matrix name"),
+        ("HB/bcsstk\n16", 422, "Invalid matrix name"),
+        ("x" * 10_000, 422, "Invalid matrix name"),
     ],
 )
 def test_an_unknown_name_is_refused_with_near_ones(
@@ -202,7 +202,7 @@ def test_a_server_that_reaches_nobody_says_so(site: Site, client: TestClient) ->
         answer = client.post("/api/v1/matrices/fetch", json={"name": "Toy/two"})
         assert (answer.status_code, answer.json()["detail"]) == (
             503,
-            "sparse.tamu.edu cannot be reached from this server: Connection reset by peer; upload the file instead.",
+            "Cannot reach sparse.tamu.edu from this server: Connection reset by peer; upload the file instead.",
         )
     # The second time within a minute nobody is asked.
     assert len(site.paths) == 2
@@ -223,7 +223,7 @@ def test_a_server_whose_operator_switched_it_off_fetches_nothing(client: TestCli
         answer = client.post(f"/api/v1{path}", json=body)
         assert (answer.status_code, answer.json()["detail"]) == (
             409,
-            "This server fetches no matrices: its operator has switched that off; upload the file instead.",
+            "Downloads by name are switched off on this server; upload the file instead.",
         )
     assert client.get("/api/v1/collection/index").json()["is_on"] is False
 
@@ -316,7 +316,7 @@ def test_a_fetch_that_the_service_ends_fails_and_keeps_its_part(
         row = session.get_one(MatrixRow, matrix_id)
         assert (row.state, row.error["detail"]) == (
             "failed",
-            "The fetch was stopped. Fetch it again: what has come is kept.",
+            "The download was stopped. Start it again to resume.",
         )
     assert part.stat().st_size == 1000
 

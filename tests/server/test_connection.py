@@ -225,13 +225,13 @@ def test_the_longest_idle_makes_room(lobby: Lobby) -> None:
 def test_where_all_are_busy_new_ones_are_refused_and_the_log_says_so_once(
     lobby: Lobby, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Connection, "_told_at", float("-inf"))
+    monkeypatch.setattr(Connection, "_logged_at", float("-inf"))
     busy = [lobby.connect(HEAD + b"\r\n", Three)[1] for _ in range(3)]
     refused = [lobby.connect(b"", Three)[1] for _ in range(3)]
     assert [(t.closed, t.written) for t in refused] == [(True, REFUSAL)] * 3
     assert not any(t.closed for t in busy)
     (line,) = [record.getMessage() for record in caplog.records]
-    assert line == "3 connections are in use, as many as there can be: new ones are refused."
+    assert line == "connection limit reached (3); refusing new connections"
 
 
 def test_files_are_left_for_what_connections_need(monkeypatch: pytest.MonkeyPatch) -> None:

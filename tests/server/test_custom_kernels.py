@@ -56,6 +56,26 @@ def settings(home: Path, folder: Path) -> Settings:
     return Settings(home=home, custom_kernels=str(folder))
 
 
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, ""),
+        ({"SPARSIGHT_CUSTOM_KERNELS": "/present"}, "/present"),
+        ({"SPARSIGHT_CONTESTANTS": "/former"}, "/former"),
+        ({"SPARSIGHT_CONTESTANTS": "/former", "SPARSIGHT_CUSTOM_KERNELS": "/present"}, "/present"),
+        ({"CUSTOM_KERNELS": "/of-another-program"}, ""),
+    ],
+)
+def test_the_former_variable_names_the_folder_too(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], expected: str
+) -> None:
+    for name in ("SPARSIGHT_CUSTOM_KERNELS", "SPARSIGHT_CONTESTANTS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert Settings().custom_kernels == expected
+
+
 def test_a_job_names_what_the_folder_has(settings: Settings, folder: Path) -> None:
     assert known_custom_kernels(settings) == OWN.custom_kernels
     assert located(OWN, settings).custom_kernels == tuple(f"{folder}/{name}" for name in OWN.custom_kernels)
@@ -70,7 +90,7 @@ def test_what_it_has_not_is_refused_with_what_there_is(settings: Settings, name:
 def test_without_a_folder_there_are_none(tmp_path: Path) -> None:
     bare = Settings(home=tmp_path)
     assert known_custom_kernels(bare) == ()
-    with pytest.raises(ParameterError, match="its operator has named no folder"):
+    with pytest.raises(ParameterError, match="This server has no custom kernels"):
         located(OWN, bare)
     assert located(PagerankParams(), bare) == PagerankParams()
 

@@ -46,7 +46,7 @@ def silence(database: Database, seconds: float) -> None:
 def test_a_second_dispatcher_is_refused_and_told_what_to_set(database: Database) -> None:
     devices.register(database, [CPU, GPU], "first")
     silence(database, devices.ALIVE_S - 5)
-    with pytest.raises(ConflictError, match=r"the device 'cpu' .* a name of its own in SPARSIGHT_HOST_NAME"):
+    with pytest.raises(ConflictError, match=r"the device 'cpu' .* its own SPARSIGHT_HOST_NAME"):
         devices.register(database, [DeviceInfo("cuda:1", "cuda", "Another", 1, 1), CPU], "second")
     assert owners(database) == {"cpu": "first", "cuda:0": "first"}
     devices.register(database, [CPU], "first")

@@ -54,7 +54,7 @@ def test_what_broke_off_is_gone_on_with(site: Site, tmp_path: Path) -> None:
 def test_a_later_call_goes_on_where_an_earlier_one_ended(site: Site, tmp_path: Path) -> None:
     part = tmp_path / "part"
     site.cuts = [1000, 0, 0]
-    with pytest.raises(UnavailableError, match="cannot be reached from this server: Connection reset by peer; upload"):
+    with pytest.raises(UnavailableError, match="from this server: Connection reset by peer; upload"):
         fetch(site, part)
     assert part.read_bytes() == BODY[:1000]
     assert fetch(site, part).size == len(BODY)
@@ -88,7 +88,7 @@ def test_a_range_that_is_another_than_was_asked_for_is_not_appended(site: Site, 
 def test_a_file_over_its_limit_is_given_up_and_gone(site: Site, tmp_path: Path, declared: bool) -> None:
     if not declared:
         site.answers[f"/{PATH}"] = [lambda _: httpx.Response(200, content=iter([BODY[:5000], BODY[5000:]]))]
-    with pytest.raises(TooLargeError, match=r"larger than 9.*kB, as much as is fetched"):
+    with pytest.raises(TooLargeError, match=r"larger than the limit of 9.*kB"):
         fetch(site, tmp_path / "part", most=9000)
     assert list(tmp_path.iterdir()) == []
 
@@ -115,7 +115,7 @@ def test_its_own_hosts_may_send_to_each_other_by_https_alone(site: Site, tmp_pat
 )
 def test_a_host_that_is_not_its_own_is_not_asked(site: Site, tmp_path: Path, location: str) -> None:
     site.answers[f"/{PATH}"] = [lambda _: moved(location)]
-    with pytest.raises(UnavailableError, match="which is not its own"):
+    with pytest.raises(UnavailableError, match="redirects to another host"):
         fetch(site, tmp_path / "part")
     assert len(site.requests) == 1
     assert list(tmp_path.iterdir()) == []
@@ -147,7 +147,7 @@ def test_a_mirror_may_send_within_itself(site: Site, tmp_path: Path) -> None:
 
 def test_circles_end(site: Site, tmp_path: Path) -> None:
     site.answers[f"/{PATH}"] = [lambda _: moved(f"/{PATH}")] * 20
-    with pytest.raises(UnavailableError, match="sends in circles; upload the file instead"):
+    with pytest.raises(UnavailableError, match="redirects in a loop; upload the file instead"):
         fetch(site, tmp_path / "part")
 
 
@@ -167,7 +167,7 @@ def test_a_host_that_asks_to_wait_is_waited_for_or_left(
     for retry_after in ("86400", "Wed, 21 Oct 2065 07:28:00 GMT"):
         late = httpx.Response(503, headers={"Retry-After": retry_after})
         site.answers[f"/{PATH}"] = [lambda _, late=late: late]  # type: ignore[misc]
-        with pytest.raises(UnavailableError, match=r"asks to come again in \d+ s \(503\)"):
+        with pytest.raises(UnavailableError, match=r"is busy \(503\)\. Start the download again in \d+ s"):
             fetch(site, tmp_path / "two")
 
 
@@ -192,7 +192,7 @@ def test_other_answers_are_said(
     ("error", "words"),
     [
         (httpx.ConnectError("[Errno -2] Name or service not known"), "this server: Name or service not known; upload"),
-        (httpx.ConnectTimeout("timed out"), "this server: no answer within 10 s; upload the file instead"),
+        (httpx.ConnectTimeout("timed out"), "this server: no response within 10 s; upload the file instead"),
         (httpx.ReadError(""), "this server: ReadError; upload the file instead"),
     ],
 )
@@ -200,7 +200,7 @@ def test_offline_is_one_sentence(tmp_path: Path, error: httpx.TransportError, wo
     def refuse(_: httpx.Request) -> httpx.Response:
         raise error
 
-    with pytest.raises(UnavailableError, match=rf"^sparse\.tamu\.edu cannot be reached from {words}"):
+    with pytest.raises(UnavailableError, match=rf"^Cannot reach sparse\.tamu\.edu from {words}"):
         Downloader(ADDRESS, httpx.MockTransport(refuse)).download(PATH, tmp_path / "part", 100)
 
 
@@ -210,6 +210,6 @@ def test_nothing_more_is_written_once_nobody_wants_it(site: Site, tmp_path: Path
         lambda _: httpx.Response(200, headers={"ETag": '"1"'}, content=iter([bytes(2**20)] * 3))
     ]
     downloader = Downloader(ADDRESS, httpx.MockTransport(site))
-    with pytest.raises(UnavailableError, match="what has come is kept"):
+    with pytest.raises(UnavailableError, match="to resume"):
         downloader.download(PATH, tmp_path / "part", 10**8, lambda: next(wanted))
     assert (tmp_path / "part").stat().st_size == 2**20

@@ -4,7 +4,7 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx import Response
 
-from server import intake
+from server import matrix_lifecycle
 from server.settings import Settings
 from server.store import Store
 
@@ -14,7 +14,7 @@ MARKET = b"%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 3.0\n2 1 
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "ANSWER_S", 120.0)
+    monkeypatch.setattr(matrix_lifecycle, "ANSWER_S", 120.0)
 
 
 def post(client: TestClient, path: str = "", content: bytes = EDGES, **fields: str) -> Response:

@@ -103,7 +103,7 @@ def test_every_class_of_the_tree_has_a_status() -> None:
         (
             b"study=formats",
             "application/x-www-form-urlencoded",
-            "The body is not read as JSON. Send JSON with `Content-",
+            "The body is not JSON. Send JSON with `Content-",
         ),
         (b'{"matrix_ids": 7}', "application/json", "study: Field required; matrix_ids: Input should be a valid list"),
     ],
@@ -120,7 +120,7 @@ def test_titles_and_codes_do_not_hang_on_the_phrases_of_python(status: int, monk
     monkeypatch.setitem(responses, status, "Other words")
     assert answer_to(HTTPException(status))[2] == before
     assert before["title"] == title_of(status)
-    assert before["detail"] == "There is nothing at '/'."
+    assert before["detail"] == "Not found: '/'. See /reference for all API calls."
 
 
 def test_every_status_of_ours_has_a_title() -> None:

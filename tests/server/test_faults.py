@@ -14,7 +14,7 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx import Response
 
-from server import intake
+from server import matrix_lifecycle
 from server.main import create_app
 from server.migrate import migrate
 from server.settings import Settings
@@ -63,7 +63,7 @@ def test_a_disk_that_fills_up_under_a_matrix_is_told_and_the_next_try_goes_throu
     matrix: bytes,
 ) -> None:
     """In the process that reads: its arrays have no room."""
-    monkeypatch.setattr(intake, "ANSWER_S", PATIENCE_S)
+    monkeypatch.setattr(matrix_lifecycle, "ANSWER_S", PATIENCE_S)
     stage = Store.stage
 
     @contextmanager
@@ -107,7 +107,7 @@ def small_disk(migrated: Path) -> Iterator[Settings]:
 
 def test_whatever_fills_the_disk_is_507(small_disk: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """Uploads until nothing fits any more, then every call that writes."""
-    monkeypatch.setattr(intake, "ANSWER_S", PATIENCE_S)
+    monkeypatch.setattr(matrix_lifecycle, "ANSWER_S", PATIENCE_S)
     with TestClient(create_app(small_disk), base_url=ADDRESS) as client:
         answers = []
         for number in range(30):

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from gpu_engine.formats import kernel_names
 from gpu_engine.records import DeviceInfo
-from server import devices, first_start, intake
+from server import devices, first_start, matrix_lifecycle
 from server.db import Database
 from server.ingest import Ingestor
 from server.models import JobRow, MatrixRow
@@ -69,7 +69,7 @@ def test_a_second_start_adds_nothing(ingestor: Ingestor, settings: Settings) -> 
 
 def test_a_database_with_a_matrix_of_its_own_stays_as_it_is(ingestor: Ingestor, settings: Settings) -> None:
     devices.register(ingestor.database, [CPU])
-    intake.add_generated(ingestor, "stencil", {"points": 5, "nx": 3, "ny": 3}, "mine")
+    matrix_lifecycle.add_generated(ingestor, "stencil", {"points": 5, "nx": 3, "ny": 3}, "mine")
     first_start.run(ingestor, settings, threading.Event())
     assert jobs(ingestor.database) == []
     assert names(ingestor.database) == {"mine"}

@@ -14,7 +14,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from gpu_engine.records import DeviceInfo, as_json
-from server import devices, intake
+from server import devices, matrix_lifecycle
 from server.db import Database
 from server.examples import MEASUREMENT
 from server.main import create_app
@@ -63,7 +63,9 @@ def finish(database: Database, job_id: str, matrix_id: str) -> None:
 def test_it_uploads_queues_lists_and_reads(
     generated: ModuleType, client: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "ANSWER_S", 300.0)  # The upload is answered when it is read, however busy we are.
+    monkeypatch.setattr(
+        matrix_lifecycle, "ANSWER_S", 300.0
+    )  # The upload is answered when it is read, however busy we are.
     models = importlib.import_module(f"{generated.__name__}.models")
     types = importlib.import_module(f"{generated.__name__}.types")
     mine = generated.Client(base_url=str(client.base_url), raise_on_unexpected_status=True).set_httpx_client(client)

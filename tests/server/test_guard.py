@@ -197,7 +197,7 @@ def test_any_other_address_needs_a_token(settings: Settings, host: str, monkeypa
     with pytest.raises(InputError, match="Set SPARSIGHT_TOKEN or SPARSIGHT_TOKEN_FILE, or bind to 127"):
         serving.serve(exposed, False, ignore)
     assert not exposed.home.exists()
-    with pytest.raises(InputError, match="The token has 13 characters, and others could guess it"):
+    with pytest.raises(InputError, match="The token has only 13 characters, and others could guess it"):
         check_access(exposed.model_copy(update={"token": TOKEN}))
     check_access(exposed.model_copy(update={"token": TOKEN + " staple"}))
 
@@ -227,12 +227,12 @@ def test_secrets_come_from_files(secret: Path, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"token_file": "FILE", "token": "hunter2"}, "give one of them"),
-        ({"token_file": "/nowhere/token"}, "/nowhere/token cannot be read: No such file"),
+        ({"token_file": "FILE", "token": "hunter2"}, "set only one of them"),
+        ({"token_file": "/nowhere/token"}, "cannot read the file /nowhere/token: No such file"),
         ({"token_file": "EMPTY"}, "is empty"),
         ({"token_file": "BINARY"}, "is not text"),
-        ({"database_password_file": "FILE"}, "no URL that the password is for"),
-        ({"database_password_file": "FILE", "database_url": "hunter2"}, "no SQLAlchemy URL"),
+        ({"database_password_file": "FILE"}, "is set without SPARSIGHT_DATABASE_URL"),
+        ({"database_password_file": "FILE", "database_url": "hunter2"}, "not a valid SQLAlchemy URL"),
     ],
 )
 def test_a_secret_that_cannot_be_had_is_an_error_that_does_not_tell_it(
@@ -281,12 +281,12 @@ def test_with_a_token_every_route_asks_for_it(locked: TestClient) -> None:
 def test_a_wrong_token_is_refused(locked: TestClient, value: str, wrong: bool) -> None:
     answer = locked.get("/api/v1/matrices", headers=[(b"authorization", value.encode("latin-1"))])
     assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
-    assert answer.json()["detail"].startswith("This is not a token" if wrong else "This service asks for a token.")
+    assert answer.json()["detail"].startswith("Unknown access token" if wrong else "Access token required.")
 
 
 def test_a_missing_token_is_asked_for(locked: TestClient) -> None:
     problem = locked.get("/api/v1/matrices").json()
-    assert (problem["detail"], problem["hint_code"]) == ("This service asks for a token.", "send_token")
+    assert (problem["detail"], problem["hint_code"]) == ("Access token required.", "send_token")
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])

@@ -50,7 +50,7 @@ def times(
     with database.read() as session:
         taken = histories.read(session, study, matrix, [cache], device)
     found = histories.histories(taken, kernels)
-    return {h.case.key: [round(1e6 * taken.median_s, 3) for taken in h.taken] for h in found}
+    return {h.case.key: [round(1e6 * taken.median_s, 3) for taken in h.timeline] for h in found}
 
 
 def test_a_history_is_of_one_case_in_the_order_of_time(both: Database) -> None:
@@ -154,7 +154,7 @@ def test_the_api_answers_histories_as_documents(client: TestClient, database: Da
 @pytest.mark.parametrize(
     ("query", "status", "words"),
     [
-        ({"matrix": "gone"}, 404, "There is no matrix 'gone'"),
+        ({"matrix": "gone"}, 404, "Unknown matrix 'gone'"),
         ({"study": "gone"}, 422, "There is no study 'gone'"),
         ({"cache": "hot"}, 422, "cache"),
         ({"colour": "red"}, 422, "colour"),

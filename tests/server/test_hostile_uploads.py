@@ -104,7 +104,7 @@ def test_every_format_has_its_hostile_files() -> None:
 
 
 @pytest.mark.full(
-    "gpu_engine/matrix_io/*", "server/ingest.py", "server/sandbox.py", "server/intake.py", "tests/*hostile*"
+    "gpu_engine/matrix_io/*", "server/ingest.py", "server/sandbox.py", "server/matrix_lifecycle.py", "tests/*hostile*"
 )
 @pytest.mark.timeout(3000)
 def test_hostile_uploads_get_a_sentence_and_leave_nothing(

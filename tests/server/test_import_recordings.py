@@ -137,7 +137,10 @@ def test_a_broken_file_is_logged_and_the_others_come(
         import_recordings.run(database, folder)
     assert recorded(database) == {"h200/formats": "recorded:h200"}
     (record,) = caplog.records
-    assert "b200/formats is not imported: The recording b200/formats.json.gz is not gzipped JSON" in record.getMessage()
+    assert (
+        "cannot import the reference results b200/formats: The recording b200/formats.json.gz is not gzipped JSON"
+        in record.getMessage()
+    )
 
 
 def test_what_a_file_brought_stays_while_its_successor_is_broken(database: Database, folder: Path) -> None:

@@ -10,9 +10,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy import delete
 
 from gpu_engine.errors import MatrixFileError
-from server import intake, sandbox
+from server import matrix_lifecycle, sandbox
 from server.db import Database
-from server.forks import Fork
+from server.fork_server import Fork
 from server.main import create_app
 from server.models import MatrixRow
 from server.sandbox import SandboxTask
@@ -30,7 +30,7 @@ def diagonal(n: int) -> bytes:
 def test_stopping_the_service_ends_the_reading(
     settings: Settings, database: Database, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "ANSWER_S", 0.0)
+    monkeypatch.setattr(matrix_lifecycle, "ANSWER_S", 0.0)
     started = threading.Event()
     run = sandbox.run
 
@@ -56,7 +56,7 @@ def test_stopping_the_service_ends_the_reading(
 def test_a_failed_matrix_is_read_anew(client: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     with database.write() as session:
         row = MatrixRow(id="old", name="h", state="failed", sha256="", error={"status": 503}, created_at=1.0)
-        monkeypatch.setattr(intake, "ANSWER_S", PATIENCE_S)
+        monkeypatch.setattr(matrix_lifecycle, "ANSWER_S", PATIENCE_S)
         row.sha256 = hashlib.sha256(GOOD).hexdigest()
         session.add(row)
     answer = upload(client, GOOD)
@@ -65,7 +65,7 @@ def test_a_failed_matrix_is_read_anew(client: TestClient, database: Database, mo
 
 
 def test_a_full_disk_is_not_the_files_fault(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "ANSWER_S", PATIENCE_S)
+    monkeypatch.setattr(matrix_lifecycle, "ANSWER_S", PATIENCE_S)
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -79,7 +79,7 @@ def test_a_full_disk_is_not_the_files_fault(client: TestClient, monkeypatch: pyt
 def test_a_matrix_deleted_at_the_last_moment_leaves_no_arrays(
     client: TestClient, database: Database, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "ANSWER_S", PATIENCE_S)
+    monkeypatch.setattr(matrix_lifecycle, "ANSWER_S", PATIENCE_S)
     run = sandbox.run
 
     def run_and_delete(*args: Any) -> None:
@@ -89,14 +89,14 @@ def test_a_matrix_deleted_at_the_last_moment_leaves_no_arrays(
 
     monkeypatch.setattr(sandbox, "run", run_and_delete)
     answer = upload(client, GOOD)
-    assert (answer.status_code, "deleted while it was read" in answer.json()["detail"]) == (404, True)
+    assert (answer.status_code, "deleted while it was being read" in answer.json()["detail"]) == (404, True)
     assert store.ids() == set()
 
 
 def test_an_upload_deleted_while_it_waits_is_never_read(
     client: TestClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "ANSWER_S", 0.0)
+    monkeypatch.setattr(matrix_lifecycle, "ANSWER_S", 0.0)
     go_on, read = threading.Event(), []
 
     def block(task: SandboxTask, *_: Any) -> None:

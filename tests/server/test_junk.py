@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from gpu_engine.text import units
-from server.limits import BODY_BYTES
+from server.body_limit import BODY_BYTES
 from server.main import create_app
 from server.settings import Settings
 from tests.conftest import ADDRESS

@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 from gpu_engine.errors import ParameterError, SparsightError
 from gpu_engine.recordings import files as recordings
 from gpu_engine.records import Case, DeviceInfo, DeviceProfile, Measurement, Progress
-from server import devices, import_recordings, intake, matrix_sets, quotas, retention
+from server import devices, import_recordings, matrix_lifecycle, matrix_sets, quotas, retention
 from server.db import Database
 from server.ingest import Ingestor, recover
 from server.jobs import failed_starts, queue
@@ -106,7 +106,7 @@ class Desk:
         for job in jobs:
             with suppress(SparsightError):
                 queue.cancel(self.database, job)
-        intake.delete_matrix(self.ingestor, A, with_results=True)
+        matrix_lifecycle.delete_matrix(self.ingestor, A, with_results=True)
 
     def import_recording(self, name: str) -> None:
         import_recordings.take(self.database, recordings.dump(sample(0.01 * (1 + next(self.numbers))), name), name)
@@ -120,14 +120,14 @@ class Desk:
             "submit B": lambda: self.submit(B),
             "retry": lambda: queue.retry(d, s, self.over.id, studies=FAKE),
             "delete": self.delete,
-            "delete B": lambda: intake.delete_matrix(self.ingestor, B, with_results=True),
+            "delete B": lambda: matrix_lifecycle.delete_matrix(self.ingestor, B, with_results=True),
             "cancel": lambda: queue.cancel(d, self.queued.id),
             "cancel running": lambda: queue.cancel(d, self.running.id),
             "annotate": lambda: queue.annotate(d, self.over.id, ["tag"]),
             "save set": lambda: matrix_sets.save(d, [A, B], f"set {next(self.numbers)}"),
             "delete set": lambda: matrix_sets.delete_set(d, self.set_id),
             "claim": lambda: leases.claim(d, "me", ["cpu"], 60),
-            "beat": lambda: leases.beat(d, "me", [self.running.id], ["cuda:0", "cpu"], 60),
+            "beat": lambda: leases.renew_leases(d, "me", [self.running.id], ["cuda:0", "cpu"], 60),
             "progress": lambda: leases.progressed(d, self.lease, "case", Progress(0.5, "half")),
             "measure": self.measure,
             "profile": lambda: leases.profiled(d, self.lease, profile),
@@ -138,7 +138,7 @@ class Desk:
             "register": lambda: devices.register(d, [GPU, CPU], "me", ["me"]),
             "withdraw": lambda: devices.withdraw(d, ["cuda:0", "cpu"], "me"),
             "finish ingest": lambda: self.ingestor._fail("ingesting", SparsightError("no")),
-            "delete ingest": lambda: intake.delete_matrix(self.ingestor, "ingesting"),
+            "delete ingest": lambda: matrix_lifecycle.delete_matrix(self.ingestor, "ingesting"),
             "recover": lambda: recover(d, self.ingestor.store, self.ingestor.uploads),
             "retention": self.sweep,
             "charge": lambda: quotas.charge_upload(d, Caller("t", Role.SUBMIT, "t"), 1),
@@ -217,14 +217,14 @@ def test_a_job_that_comes_while_its_matrix_is_deleted_is_refused(desk: Desk, mon
     queue.cancel(desk.database, desk.queued.id)
     queue.cancel(desk.database, desk.running.id)
     looked, go_on = Event(), Event()
-    delete_jobs = intake._delete_jobs
+    delete_jobs = matrix_lifecycle._delete_jobs
 
     def pause(*given: Any) -> None:
         delete_jobs(*given)
         looked.set()
         go_on.wait(10)
 
-    monkeypatch.setattr(intake, "_delete_jobs", pause)
+    monkeypatch.setattr(matrix_lifecycle, "_delete_jobs", pause)
     deleting = Thread(target=desk.calls["delete"])
     deleting.start()
     assert looked.wait(10)

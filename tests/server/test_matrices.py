@@ -10,7 +10,7 @@ from httpx import Response
 from sqlalchemy import func, select
 
 from gpu_engine.csr_matrix import fingerprint
-from server import intake
+from server import matrix_lifecycle
 from server.db import Database
 from server.models import EventRow, JobRow, MatrixRow, MeasurementRow
 from server.settings import Settings
@@ -28,7 +28,7 @@ GOOD = b"%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 2.0\n2 2 4.0\
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """An upload is answered when it is read, however slow the machine and however cold its caches."""
-    monkeypatch.setattr(intake, "ANSWER_S", PATIENCE_S)
+    monkeypatch.setattr(matrix_lifecycle, "ANSWER_S", PATIENCE_S)
 
 
 def upload(client: TestClient, content: bytes, filename: str = "small.mtx", **fields: str) -> Response:
@@ -158,7 +158,7 @@ def test_two_uploads_at_a_time(client: TestClient) -> None:
 def test_a_long_read_is_answered_before_it_ends(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, database: Database
 ) -> None:
-    monkeypatch.setattr(intake, "ANSWER_S", 0.0)
+    monkeypatch.setattr(matrix_lifecycle, "ANSWER_S", 0.0)
     answer = upload(client, GOOD)
     document = answer.json()
     assert (answer.status_code, document["state"], document["features"]) == (202, "ingesting", {})
@@ -171,7 +171,7 @@ def test_a_failure_after_the_answer_is_kept_with_its_reason(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, database: Database, settings: Settings, store: Store
 ) -> None:
     bad = GOOD.replace(b"3 1 1.0", b"9 1 1.0")
-    monkeypatch.setattr(intake, "ANSWER_S", 0.0)
+    monkeypatch.setattr(matrix_lifecycle, "ANSWER_S", 0.0)
     matrix_id = upload(client, bad).json()["id"]
     document = until_settled(client, matrix_id)
     assert document["state"] == "failed"
@@ -182,7 +182,7 @@ def test_a_failure_after_the_answer_is_kept_with_its_reason(
     assert events_of(database, matrix_id) == ["ingesting", "failed"]
     assert store.ids() == set()
     assert list((settings.home / "uploads").iterdir()) == []
-    monkeypatch.setattr(intake, "ANSWER_S", PATIENCE_S)
+    monkeypatch.setattr(matrix_lifecycle, "ANSWER_S", PATIENCE_S)
     assert upload(client, bad).status_code == 422
     assert client.get(f"/api/v1/matrices/{matrix_id}").json()["state"] == "failed"
 
@@ -195,7 +195,7 @@ def test_a_failure_after_the_answer_is_kept_with_its_reason(
         ({"content-type": "multipart/form-data"}, b"", "Send multipart/form-data"),
         ({"content-type": "multipart/form-data; boundary=b"}, b"", "ends before its last boundary"),
         ({"content-type": "multipart/form-data; boundary=b"}, b"--b--\r\n", "no part `file`"),
-        ({"content-type": "multipart/form-data; boundary=b"}, b"junk" * 999, "not valid multipart"),
+        ({"content-type": "multipart/form-data; boundary=b"}, b"junk" * 999, "invalid multipart"),
         ({"content-type": "multipart/form-data; boundary=" + "b" * 999}, b"--b", "boundary"),
         (
             {"content-type": "multipart/form-data; boundary=b"},
@@ -205,7 +205,7 @@ def test_a_failure_after_the_answer_is_kept_with_its_reason(
         (
             {"content-type": "multipart/form-data; boundary=b"},
             b'--b\r\nContent-Disposition: form-data; name="other"\r\n\r\nx\r\n--b--\r\n',
-            "no part 'other'",
+            "Unknown part 'other'",
         ),
         (
             {"content-type": "multipart/form-data; boundary=b"},
@@ -226,7 +226,7 @@ def test_a_body_that_is_no_upload(
 def test_two_files_in_one_upload_are_refused(client: TestClient) -> None:
     files = [("file", ("a", GOOD)), ("file", ("b", GOOD))]
     answer = client.post("/api/v1/matrices", files=files)
-    assert (answer.status_code, "comes twice" in answer.json()["detail"]) == (422, True)
+    assert (answer.status_code, "occurs twice" in answer.json()["detail"]) == (422, True)
 
 
 CALL = {"generator": "stencil", "points": 5, "nx": 4, "ny": 3}
@@ -253,12 +253,25 @@ def test_the_same_call_is_the_same_matrix(client: TestClient) -> None:
     assert other.json()["id"] != first.json()["id"]
 
 
+def test_the_former_field_of_the_generator_is_accepted(client: TestClient) -> None:
+    former = {"family": "stencil", **{name: value for name, value in CALL.items() if name != "generator"}}
+    expected = client.post("/api/v1/matrices/generate/preview", json=CALL).json()
+    assert client.post("/api/v1/matrices/generate/preview", json=former).json() == expected
+    made = client.post("/api/v1/matrices/generate", json=former)
+    document = until_settled(client, made.json()["id"])
+    source = {name: document["source"][name] for name in ("kind", "generator", "params")}
+    assert source == {"kind": "generated", "generator": "stencil", "params": expected["params"]}
+    assert "family" not in document["source"]
+    again = client.post("/api/v1/matrices/generate", json=CALL)
+    assert (again.status_code, again.json()["id"]) == (200, document["id"])
+
+
 @pytest.mark.parametrize(
     ("call", "status", "sentence"),
     [
         ({}, 422, "known"),
         ({"generator": "nope"}, 422, "known"),
-        ({"generator": 7}, 422, "expected a text"),
+        ({"generator": 7}, 422, "must be a string"),
         ({"generator": "stencil", "nx": 0}, 422, "nx is '0'"),
         ({"generator": "stencil", "nx": 10**40}, 422, "nx is"),
         ({"generator": "stencil", "nx": "4"}, 422, "nx is"),
@@ -298,7 +311,7 @@ def test_deleting_takes_everything(client: TestClient, store: Store, database: D
 def test_deleting_while_it_is_read(
     client: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    monkeypatch.setattr(intake, "ANSWER_S", 0.0)
+    monkeypatch.setattr(matrix_lifecycle, "ANSWER_S", 0.0)
     matrix_id = upload(client, GOOD).json()["id"]
     running = client.app.state.ingestor.running(matrix_id)  # type: ignore[attr-defined]
     assert client.delete(f"/api/v1/matrices/{matrix_id}").status_code == 204

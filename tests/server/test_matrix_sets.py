@@ -32,7 +32,7 @@ def test_the_same_matrices_are_the_same_set(client: TestClient, two: list[str]) 
 def test_a_set_of_what_is_not_there_is_refused(client: TestClient, database: Database, two: list[str]) -> None:
     assert client.post(SETS, json={"matrix_ids": [*two, "none"]}).status_code == 404
     assert client.post(SETS, json={"matrix_ids": []}).status_code == 422
-    with pytest.raises(ParameterError, match="1 to 100 matrices; 101"):
+    with pytest.raises(ParameterError, match="1 to 100 matrices, not 101"):
         matrix_sets.save(database, [str(number) for number in range(101)])
     assert client.get(SETS).json()["items"] == []
 
@@ -41,7 +41,7 @@ def test_no_more_sets_than_are_kept(database: Database, two: list[str], monkeypa
     monkeypatch.setattr(matrix_sets, "SETS_MAX", 1)
     matrix_sets.save(database, two)
     matrix_sets.save(database, two, "renamed")
-    with pytest.raises(ParameterError, match="delete one"):
+    with pytest.raises(ParameterError, match="Delete one first"):
         matrix_sets.save(database, two[:1])
 
 

@@ -174,6 +174,7 @@ LATER_COLUMNS = (
     ("jobs", "enough"),
     ("jobs", "interim"),
     ("jobs", "note"),
+    ("jobs", "stop_requested"),
     ("jobs", "tags"),
     ("jobs", "token_id"),
     ("measurements", "record"),

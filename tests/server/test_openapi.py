@@ -24,7 +24,7 @@ from server.main import create_app
 from server.openapi import PROBLEM_TYPE
 from server.responses import flatten, to_csv
 from server.settings import Settings
-from server.times import Time, time_of
+from server.timestamps import Time, time_of
 from tests.battery import BATTERY
 from tests.conftest import AddMatrix
 
@@ -40,6 +40,7 @@ VERBS = {
     "delete",
     "annotate",
     "cancel",
+    "stop",
     "settle",
     "retry",
     "stream",

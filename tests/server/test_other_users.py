@@ -19,7 +19,7 @@ pytestmark = needs_root
 SERVICE = """
 import sys
 from gpu_engine.errors import SparsightError
-from server.folders import open_service
+from server.private_folders import open_service
 from server.settings import Settings
 
 try:

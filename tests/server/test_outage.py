@@ -22,7 +22,7 @@ def test_an_outage_is_logged_when_it_begins_once_a_minute_and_when_it_ends(
     told.succeeded()
     told.succeeded()
     assert [record.getMessage() for record in caplog.records] == [
-        "away: gone", "away: gone", "away: gone", "away: that is over, after 125 s"
+        "away: gone", "away: gone", "away: gone", "away: recovered after 125 s"
     ]  # fmt: skip
     # One failure alone is no outage that ends.
     told.failed(OSError("again"))

@@ -309,6 +309,6 @@ def test_the_newest_measurements_are_the_same_in_pieces_of_any_size(
     add(database, 1, TAUGHT)
     add(database, 2, dict.fromkeys(TAUGHT, 1.0), matrix="random")
     together = here(database)
-    predictors._KEPT.clear()
+    predictors._CACHE.clear()
     monkeypatch.setattr(predictors, "JOBS_AT_ONCE", 1)
     assert here(database) == together

@@ -87,7 +87,7 @@ def test_a_job_on_a_recorded_device_is_refused(
     answer = client.post("/api/v1/jobs", json=body)
     assert (answer.status_code, answer.json()["code"]) == (422, "unknown_device")
     known = ", ".join(["auto", *(worker.id for worker in workers)])
-    assert answer.json()["detail"].endswith(f"nothing runs on it; devices: {known}.")
+    assert answer.json()["detail"].endswith(f"jobs cannot run on it. Available devices: {known}.")
 
 
 def test_a_recorded_matrix_is_listed_as_such(client: TestClient, imported: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_recorded_matrix_is_listed_as_such(client: TestClient, imported: Path)
     ("matrix_id", "remedy"),
     [
         (GRID_ID, "It is stencil:points=5,nx="),
-        (WEB_ID, "It is T/web of the SuiteSparse Matrix Collection."),
+        (WEB_ID, "Download T/web from the SuiteSparse Matrix Collection"),
     ],
 )
 def test_what_needs_values_is_refused_with_the_way_to_get_them(

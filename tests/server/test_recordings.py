@@ -14,7 +14,7 @@ from gpu_engine.errors import ConflictError, NotFoundError, ParameterError
 from gpu_engine.recordings import files as recordings
 from gpu_engine.recordings.files import Recording
 from gpu_engine.records import DeviceInfo
-from server import devices, export_recording, import_recordings, limits
+from server import body_limit, devices, export_recording, import_recordings
 from server.db import Database
 from server.models import JobState, MatrixRow, RecordedResultsRow, RecordingRow
 from tests.battery import BATTERY
@@ -71,16 +71,21 @@ def contradicting(change: Callable[[Any], object]) -> bytes:
     ("data", "name", "status", "words"),
     [
         (b"no gzip", "node7", 422, "The file is not gzipped JSON"),
-        (gzip.compress(b"[]"), "node7", 422, "The file does not hold a recording"),
+        (gzip.compress(b"[]"), "node7", 422, "The file is not a recording"),
         (gzip.compress(b"[" * 10**6), "node7", 422, "The file is not gzipped JSON"),
         (gzip.compress(bytes(2**25)), "node7", 413, "unpacked, has 16777217 bytes"),
         (bytes(recordings.BYTES_MAX + 1), "node7", 413, "has 2000001 bytes"),
-        (bytes(limits.RECORDING_BYTES + 1), "node7", 413, "over the limit"),
+        (bytes(body_limit.RECORDING_BYTES + 1), "node7", 413, "exceeds the limit"),
         (contradicting(lambda d: d["measurements"][0].update(median_s=-1.0)), "node7", 422, "is ok with the time -1.0"),
         (contradicting(lambda d: d["measurements"][0].update(device="cpu")), "node7", 422, "was measured on 'cpu'"),
-        (contradicting(lambda d: d["matrices"][0].update(fingerprint="../..")), "node7", 422, "is no sha256"),
-        (contradicting(lambda d: d["traces"][0].update(case="none")), "node7", 422, "is of no case"),
-        (contradicting(lambda d: d["matrices"][0].update(name="a\0b")), "node7", 422, "has the character U+0000"),
+        (contradicting(lambda d: d["matrices"][0].update(fingerprint="../..")), "node7", 422, "must be a sha256"),
+        (
+            contradicting(lambda d: d["traces"][0].update(case="none")),
+            "node7",
+            422,
+            "the trace 'none' has no measurement",
+        ),
+        (contradicting(lambda d: d["matrices"][0].update(name="a\0b")), "node7", 422, "contains the character U+0000"),
         (contradicting(lambda d: d["matrices"][0].update(name="a\ud800")), "node7", 422, "is not gzipped JSON"),
         (
             contradicting(lambda d: d["matrices"][0].update(name="a" * 201)),
@@ -88,12 +93,12 @@ def contradicting(change: Callable[[Any], object]) -> bytes:
             422,
             "a name of 1 to 200 characters",
         ),
-        (contradicting(lambda d: d["matrices"][0].update(nnz=-1)), "node7", 422, "counts from 0 on"),
+        (contradicting(lambda d: d["matrices"][0].update(nnz=-1)), "node7", 422, "no negative sizes"),
         (contradicting(lambda d: d["matrices"][0].update(nnz=2**64)), "node7", 422, "is too large"),
         (contradicting(lambda d: d["device"].update(name="")), "node7", 422, "the name of the device has 0"),
         (gzip.compress(b'{"study": 1e999}'), "node7", 422, "1e999 is too large"),
-        (file_of(sample()), "Node 7", 422, "the name of a device has small letters"),
-        (file_of(sample()), "../h200", 422, "the name of a device has small letters"),
+        (file_of(sample()), "Node 7", 422, "Invalid device name"),
+        (file_of(sample()), "../h200", 422, "Invalid device name"),
     ],
 )
 def test_what_is_no_recording_leaves_nothing(
@@ -109,7 +114,7 @@ def test_what_is_no_recording_leaves_nothing(
 
 def test_what_came_with_the_release_is_neither_replaced_nor_deleted(client: TestClient, database: Database) -> None:
     import_recordings.run(database)
-    with pytest.raises(ConflictError, match=r"came with this release\. Give the device another name"):
+    with pytest.raises(ConflictError, match=r"is part of this release\. Choose another device name"):
         import_recordings.take(database, file_of(sample()), "h200")
     assert client.delete(f"{ALL}/h200/formats").status_code == 409
     # The next start leaves what was imported where it is.
@@ -141,7 +146,7 @@ def test_no_more_are_imported_than_are_kept(database: Database, monkeypatch: pyt
     monkeypatch.setattr(import_recordings, "IMPORTS_MAX", 1)
     import_recordings.take(database, file_of(sample()), "node7")
     import_recordings.take(database, file_of(sample(0.02)), "node7")
-    with pytest.raises(ParameterError, match="delete one first"):
+    with pytest.raises(ParameterError, match="Delete one first"):
         import_recordings.take(database, file_of(sample()), "node8")
 
 
@@ -168,5 +173,5 @@ def test_a_device_without_results_has_no_recording(client: TestClient, database:
     devices.register(database, [CPU])
     assert client.get("/api/v1/devices/cpu/recording", params={"study": "formats"}).status_code == 404
     assert client.get("/api/v1/devices/cpu/recording", params={"study": "none"}).status_code == 422
-    with pytest.raises(NotFoundError, match="There are no results of formats on 'cuda:9'"), database.read() as session:
+    with pytest.raises(NotFoundError, match="No formats results on 'cuda:9'"), database.read() as session:
         export_recording.of_device(session, "formats", "cuda:9")

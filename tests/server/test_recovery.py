@@ -14,7 +14,7 @@ from sqlalchemy import select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.orm import Session
 
-from server import ingest, intake, sandbox
+from server import ingest, matrix_lifecycle, sandbox
 from server.db import Database, clock
 from server.ingest import LOST_S, Ingestor, emit_state, recover
 from server.main import create_app
@@ -106,7 +106,7 @@ def test_the_end_of_an_ingest_is_written_once_the_database_is_back(
     state: str,
     too_late: bool,
 ) -> None:
-    monkeypatch.setattr(intake, "ANSWER_S", 0.0)
+    monkeypatch.setattr(matrix_lifecycle, "ANSWER_S", 0.0)
     outage = Outage(monkeypatch, writes=3, too_late=too_late)
     matrix_id = upload(client, content).json()["id"]
     assert until_settled(client, matrix_id)["state"] == state
@@ -120,7 +120,7 @@ def test_an_ingest_that_never_got_its_end_written_is_begun_anew(
     settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The database is away until the service has stopped: the next start finds the row by its file."""
-    monkeypatch.setattr(intake, "ANSWER_S", 0.0)
+    monkeypatch.setattr(matrix_lifecycle, "ANSWER_S", 0.0)
     with pytest.MonkeyPatch.context() as patch, TestClient(create_app(settings), base_url=ADDRESS) as client:
         outage = Outage(patch, writes=10**9)
         matrix_id = upload(client, GOOD).json()["id"]
@@ -137,7 +137,7 @@ def test_the_same_bytes_revive_a_row_that_nobody_reads(
     client: TestClient, database: Database, store: Store, add_matrix: AddMatrix, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where its arrays are there already; one of which something was said lately is another server's."""
-    monkeypatch.setattr(intake, "ANSWER_S", PATIENCE_S)
+    monkeypatch.setattr(matrix_lifecycle, "ANSWER_S", PATIENCE_S)
     for name in ("lost", "taken"):
         add_matrix(BATTERY["identity"](), id=name)
     with database.write() as session:
@@ -205,8 +205,8 @@ def test_a_server_that_is_killed_once_the_row_is_there_leaves_one_that_the_next_
     monkeypatch.setattr(Path, "rename", killed)
     monkeypatch.setattr(Ingestor, "generate", killed)
     begun = {
-        "upload": lambda: intake.add_upload(ingestor, Upload(sent, "0" * 64, len(GOOD), "good.mtx", "")),
-        "generated": lambda: intake.add_generated(ingestor, "stencil", {"nx": 4, "ny": 3}),
+        "upload": lambda: matrix_lifecycle.add_upload(ingestor, Upload(sent, "0" * 64, len(GOOD), "good.mtx", "")),
+        "generated": lambda: matrix_lifecycle.add_generated(ingestor, "stencil", {"nx": 4, "ny": 3}),
     }
     with pytest.raises(Killed):
         begun[kind]()
@@ -250,7 +250,7 @@ def test_a_matrix_whose_row_the_database_refuses_leaves_no_file(
 ) -> None:
     RefusedOnce(monkeypatch, OperationalError, too_late=False)
     with pytest.raises(OperationalError):
-        intake.add_generated(ingestor, "stencil", {"nx": 4, "ny": 3})
+        matrix_lifecycle.add_generated(ingestor, "stencil", {"nx": 4, "ny": 3})
     assert list(ingestor.uploads.iterdir()) == []
 
 
@@ -258,7 +258,7 @@ def test_a_row_that_is_refused_for_another_of_the_same_source_leaves_no_file(
     ingestor: Ingestor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     RefusedOnce(monkeypatch, IntegrityError, too_late=False)
-    added = intake.add_generated(ingestor, "stencil", {"nx": 4, "ny": 3})
+    added = matrix_lifecycle.add_generated(ingestor, "stencil", {"nx": 4, "ny": 3})
     assert added.ingest is not None
     added.ingest.result(PATIENCE_S)
     assert list(ingestor.uploads.iterdir()) == []
@@ -270,7 +270,7 @@ def test_a_row_that_is_there_although_the_answer_was_lost_keeps_its_file(
     """By that file the next start of this server knows whose it was."""
     RefusedOnce(monkeypatch, OperationalError, too_late=True)
     with pytest.raises(OperationalError):
-        intake.add_generated(ingestor, "stencil", {"nx": 4, "ny": 3})
+        matrix_lifecycle.add_generated(ingestor, "stencil", {"nx": 4, "ny": 3})
     with database.read() as session:
         (row,) = session.scalars(select(MatrixRow))
     assert ([file.name for file in ingestor.uploads.iterdir()], row.state) == ([row.id], "ingesting")
@@ -287,8 +287,8 @@ def test_a_database_that_refuses_a_row_is_asked_three_times(
         writes += 1
         raise IntegrityError("INSERT", {}, Exception("UNIQUE constraint failed: events.id"))
 
-    monkeypatch.setattr(intake, "emit_state", refuse)
+    monkeypatch.setattr(matrix_lifecycle, "emit_state", refuse)
     answer = upload(client, GOOD)
-    assert (answer.status_code, answer.json()["code"], writes) == (503, "unavailable", 1 + intake.RACES)
+    assert (answer.status_code, answer.json()["code"], writes) == (503, "unavailable", 1 + matrix_lifecycle.RACES)
     assert "sparsight doctor" in answer.json()["detail"]
     assert list((settings.home / "uploads").iterdir()) == []

@@ -20,7 +20,7 @@ from gpu_engine.errors import (
 )
 from gpu_engine.matrix_io import ReadLimits
 from server import sandbox
-from server.forks import Fork
+from server.fork_server import Fork
 from server.sandbox import SandboxTask
 from server.store import FILES, META
 from tests.server.test_matrices import GOOD, PATIENCE_S
@@ -47,8 +47,8 @@ def a_task(tmp_path: Path, memory_bytes: int = 4 * 2**30, seconds: float = PATIE
     [
         (11, MatrixFileError, "crashed"),
         (6, MatrixFileError, "crashed"),
-        (9, UnavailableError, "stopped from outside"),
-        (24, TooLargeError, "took more"),
+        (9, UnavailableError, "killed from outside"),
+        (24, TooLargeError, "exceeded the time limit"),
     ],
 )
 def test_whatever_ends_the_process_is_the_files_fault(
@@ -134,7 +134,7 @@ def test_the_process_has_no_secrets(tmp_path: Path, folder: Path, monkeypatch: p
         environment.append(Path(f"/proc/{process.pid}/environ").read_bytes())
         sandbox.kill(process)
 
-    with pytest.raises(UnavailableError, match="stopped from outside"):
+    with pytest.raises(UnavailableError, match="killed from outside"):
         sandbox.run(an_endless_task(tmp_path), folder, look)
     assert environment[0]
     assert b"hunter2" not in environment[0]
@@ -152,7 +152,7 @@ def test_the_process_is_limited(tmp_path: Path, folder: Path) -> None:
         found.append(limits)
         sandbox.kill(process)
 
-    with pytest.raises(UnavailableError, match="stopped from outside"):
+    with pytest.raises(UnavailableError, match="killed from outside"):
         sandbox.run(an_endless_task(tmp_path, memory_bytes=2**32), folder, look)
     assert found[0]["Max address space"] == found[0]["Max file size"] == "4294967296"
     assert found[0]["Max core file size"] == "0"

@@ -169,7 +169,7 @@ def test_only_a_local_store_has_folders(tmp_path: Path) -> None:
 def test_what_only_begins_as_an_id_is_none(store: Store, name: str) -> None:
     put(store, "m1")
     for call in (store.load, store.delete, store.bytes):
-        with pytest.raises(NotFoundError, match="is not the id"):
+        with pytest.raises(NotFoundError, match="Invalid matrix id"):
             call(name)
     put(store, "x" * 64)
     assert store.ids() == {"m1", "x" * 64}

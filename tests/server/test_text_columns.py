@@ -122,7 +122,7 @@ class LongNames(FakeStudy):
 
 def test_a_case_whose_key_no_index_takes_is_refused_before_it_is_measured() -> None:
     matrix, study = MatrixInfo("a" * 32, "a", 1, 1, 1), LongNames()
-    with pytest.raises(ParameterError, match="longer than 2000 bytes"):
+    with pytest.raises(ParameterError, match="would exceed 2000 bytes"):
         queue._job(JobRequest("fake", (matrix.id,)), study, study.Params(), CPU, [matrix])
 
 

@@ -19,7 +19,7 @@ from server.db import Database
 from server.guard import client_of
 from server.main import create_app
 from server.models import SessionRow, TokenRow
-from server.rates import Rate
+from server.rate_limit import Rate
 from server.roles import Role
 from server.session_cookie import PREFIX
 from server.settings import Settings
@@ -106,18 +106,18 @@ def test_a_token_is_256_random_bits_and_kept_as_a_hash_alone(
 
 @pytest.mark.parametrize("name", ["", "a b", "SPARSIGHT_TOKEN", "local", "-a", "a" * 41, "ä", "a\n"])
 def test_a_name_is_a_plain_word_that_says_nothing_else(database: Database, name: str) -> None:
-    with pytest.raises(ParameterError, match="is no name of a token"):
+    with pytest.raises(ParameterError, match="Invalid token name"):
         tokens.add(database, name, Role.READ, None, Quotas())
 
 
 def test_a_name_is_given_once(database: Database, make_token: MakeToken) -> None:
     make_token(Role.READ, "ci")
     tokens.revoke(database, "ci")
-    with pytest.raises(ConflictError, match="There is or was a token 'ci'"):
+    with pytest.raises(ConflictError, match="The token name 'ci' is or was in use"):
         make_token(Role.ADMIN, "ci")
-    with pytest.raises(ConflictError, match="revoked already"):
+    with pytest.raises(ConflictError, match="is already revoked"):
         tokens.revoke(database, "ci")
-    with pytest.raises(NotFoundError, match="no token 'nobody'"):
+    with pytest.raises(NotFoundError, match="Unknown token 'nobody'"):
         tokens.revoke(database, "nobody")
 
 
@@ -136,7 +136,7 @@ def test_a_token_ends_at_its_time(locked: TestClient, database: Database, make_t
     assert status(locked, **bearer(token)) == status(locked, cookie=cookie_of(locked, cookie)) == 200
     set_expiry(database, 0)
     answer = locked.get(LISTS, headers=bearer(token))
-    assert (answer.status_code, answer.json()["detail"]) == (401, "This token has expired.")
+    assert (answer.status_code, answer.json()["detail"]) == (401, "This token has expired. Use another token.")
     assert status(locked, cookie=cookie_of(locked, cookie)) == 401
 
 
@@ -146,7 +146,7 @@ def test_a_revoked_token_opens_nothing_at_once(locked: TestClient, database: Dat
     _, kept = sign_in(locked, other)
     tokens.revoke(database, Role.READ)
     answer = locked.get(LISTS, headers=bearer(token))
-    assert (answer.status_code, answer.json()["detail"]) == (401, "This token is revoked.")
+    assert (answer.status_code, answer.json()["detail"]) == (401, "This token was revoked. Use another token.")
     assert status(locked, cookie=cookie_of(locked, cookie)) == 401
     assert status(locked, **bearer(other)) == status(locked, cookie=cookie_of(locked, kept)) == 200
     with database.read() as session:
@@ -291,7 +291,7 @@ def test_a_token_makes_so_many_calls_in_a_minute(settings: Settings, make_token:
 
 def test_a_rate_begins_anew_with_the_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([0.0, 59.5, 59.5, 60.0, 60.0])
-    monkeypatch.setattr("server.rates.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("server.rate_limit.time.monotonic", lambda: next(clock))
     rate = Rate(1, "Enough.")
     rate.take("a")
     with pytest.raises(LimitError, match="Enough") as caught:
@@ -359,5 +359,5 @@ def test_a_call_is_answered_where_its_line_cannot_be_kept(
     with closing(sqlite3.connect(settings.home / "sparsight.db")) as connection:
         connection.execute("DROP TABLE audit")
     assert locked.delete("/api/v1/matrices/x", headers=bearer(CHOSEN)).status_code == 404
-    assert "the audit log does not take a row" in caplog.text
+    assert "cannot write a row of the audit log" in caplog.text
     assert "SPARSIGHT_TOKEN: DELETE /api/v1/matrices/x  from testclient: 404" in caplog.text

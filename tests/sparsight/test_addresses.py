@@ -46,7 +46,7 @@ def test_a_url_is_an_id_on_a_server(text: str, address: Address) -> None:
 
 @pytest.mark.parametrize("text", ["http://lab/matrices/5f0c", "http://lab/jobs/", "http://lab", "ftp://lab/jobs/5f0c"])
 def test_an_address_of_something_else_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="is not the address of one of the jobs; expected http://…/jobs/ID"):
+    with pytest.raises(InputError, match="Expected http://…/jobs/ID"):
         job_address(text)
     assert matrix_address("http://lab/matrices/5f0c") == Address("5f0c", "http://lab")
 
@@ -55,7 +55,7 @@ def test_an_address_of_something_else_is_refused(text: str) -> None:
 def test_the_beginning_of_one_id_stands_for_it(find: Any) -> None:
     assert find(FakeClient(), Address("5f0c6")) == {"id": "5f0c6a1e2b4d"}
     assert find(FakeClient(), Address("abc")) == {"id": "abc"}
-    with pytest.raises(InputError, match="2 ids begin with '5f0c'; give more of it"):
+    with pytest.raises(InputError, match="'5f0c' matches 2 ids"):
         find(FakeClient(), Address("5f0c"))
     for unknown in ("5f0d", "5f", "named 5f0c"):
         with pytest.raises(NotFoundError, match=f"There is no {unknown}"):

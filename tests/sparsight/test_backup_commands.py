@@ -30,10 +30,10 @@ def test_a_home_goes_into_a_file_and_out_of_it(
     monkeypatch.setenv("SPARSIGHT_HOME", str(settings.home))
     written = CliRunner().invoke(app, ["backup", str(file)])
     assert (written.exit_code, written.stdout) == (0, "")
-    assert written.stderr.startswith(f"{file}: {held}, ")
+    assert written.stderr.startswith(f"Wrote {file}: {held}, ")
     monkeypatch.setenv("SPARSIGHT_HOME", str(tmp_path / "new"))
     restored = CliRunner().invoke(app, ["restore", str(file)])
-    assert (restored.exit_code, restored.stderr) == (0, f"Restored {held}. Start the service.\n")
+    assert (restored.exit_code, restored.stderr) == (0, f"Restored {held}. You can now start the service.\n")
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
     again = CliRunner().invoke(app, ["restore", str(file)])
-    assert "There is something already" in str(again.exception)
+    assert "The target is not empty" in str(again.exception)

@@ -18,7 +18,7 @@ from server.documents import Matrix
 from server.examples import EXAMPLES
 from sparsight import cli
 from sparsight.client import Client
-from sparsight.exits import Exit, exit_of
+from sparsight.exit_codes import Exit, exit_of
 
 MEASUREMENT = {
     "case": "m|csr/vector|warm|",
@@ -111,7 +111,7 @@ def test_run_without_wait_prints_the_id_of_the_job(monkeypatch: pytest.MonkeyPat
     assert (ended.exit_code, ended.stdout) == (0, "j\n")
     assert "Job j is queued: http://test/jobs/j\n" in ended.stderr
     assert f"about {units.duration(40.0)}" in ended.stderr
-    assert "`sparsight jobs watch` follows it" in ended.stderr
+    assert "Follow it with `sparsight jobs watch ID`" in ended.stderr
 
 
 def test_run_that_waits_says_at_once_which_job_it_waits_for(monkeypatch: pytest.MonkeyPatch, matrix_file: Path) -> None:
@@ -137,7 +137,7 @@ def test_run_that_takes_too_long_exits_with_6_and_leaves_the_job(
 ) -> None:
     ended = run(monkeypatch, FakeServer("running"), "formats", str(matrix_file), "--wait", "--timeout", "0")
     assert ended.exit_code == Exit.TIMEOUT
-    assert "it goes on" in ended.stderr
+    assert "is still running after" in ended.stderr
     assert ended.stdout == ""
 
 
@@ -152,7 +152,7 @@ def test_an_interrupted_wait_exits_with_130_and_leaves_the_job(
     monkeypatch.setattr(Client, "wait", interrupt)
     ended = run(monkeypatch, server, "formats", str(matrix_file), "--wait")
     assert ended.exit_code == Exit.INTERRUPTED
-    assert "The job goes on; to follow it again: sparsight jobs watch http://127.0.0.1:8000/jobs/j\n" in ended.stderr
+    assert "The job keeps running. Follow it with: sparsight jobs watch http://127.0.0.1:8000/jobs/j\n" in ended.stderr
     assert not any(request.url.path.endswith("/cancel") for request in server.requests)
 
 
@@ -160,7 +160,7 @@ def test_an_unknown_study_is_refused_before_the_upload(monkeypatch: pytest.Monke
     server = FakeServer()
     ended = run(monkeypatch, server, "colours", str(matrix_file))
     assert isinstance(ended.exception, ParameterError)
-    assert "known studies: formats" in str(ended.exception)
+    assert "Available studies: formats" in str(ended.exception)
     assert [request.url.path for request in server.requests] == ["/api/v1/studies"]
 
 
@@ -179,7 +179,7 @@ def test_run_sends_the_parameters_that_are_set(monkeypatch: pytest.MonkeyPatch, 
         ("round=9", "There is no parameter 'round'; known: kernels, caches, rounds"),
         ("rounds=2", "rounds is '2'; expected a whole number from 9 to 199"),
         ("rounds=9,rounds=9", "'rounds' is given twice"),
-        ("rounds", "'rounds' is not name=value"),
+        ("rounds", "'rounds' is not of the form name=value"),
     ],
 )
 def test_a_wrong_parameter_is_refused_before_anything_is_sent(
@@ -197,7 +197,7 @@ def test_run_where_no_case_has_a_time_exits_with_8(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(RESULTS, "measurements", [skipped, skipped | {"state": "failed"}])
     ended = run(monkeypatch, FakeServer(), "formats", str(matrix_file), "--wait")
     assert ended.exit_code == Exit.NOTHING
-    assert "No case of the job has a time. http://127.0.0.1:8000/jobs/j\n" in ended.stderr
+    assert "The job finished without a single timing. http://127.0.0.1:8000/jobs/j\n" in ended.stderr
     assert run(monkeypatch, FakeServer(), "formats", str(matrix_file), "--wait", "--json").exit_code == Exit.NOTHING
     assert run(monkeypatch, FakeServer("failed"), "formats", str(matrix_file), "--wait").exit_code == Exit.FAILED
     monkeypatch.setitem(RESULTS, "measurements", [skipped, MEASUREMENT])
@@ -209,7 +209,7 @@ def test_a_missing_file_is_wrong_input(tmp_path: Path, monkeypatch: pytest.Monke
     ended = CliRunner().invoke(cli.app, ["run", "formats", "none.mtx"])
     assert isinstance(ended.exception, InputError)
     assert exit_of(ended.exception) == Exit.INPUT
-    assert "none.mtx' is not there; expected a matrix file" in ended.exception.message
+    assert "Not found: 'none.mtx'. Give a matrix file" in ended.exception.message
 
 
 def test_main_turns_an_error_into_its_sentence_and_code(
@@ -222,7 +222,7 @@ def test_main_turns_an_error_into_its_sentence_and_code(
     assert ended.value.code == Exit.UNREACHABLE
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("No Sparsight server answers at http://127.0.0.1:1 ")
+    assert captured.err.startswith("No Sparsight server responds at http://127.0.0.1:1 ")
 
 
 def test_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

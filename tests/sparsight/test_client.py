@@ -71,7 +71,7 @@ def test_no_server_is_said_with_its_address_and_a_way_out() -> None:
 @pytest.mark.parametrize("page", [httpx.Response(200, text="<html>"), httpx.Response(200, html="<html>")])
 def test_another_kind_of_server_is_told_apart_at_once(page: httpx.Response, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sparsight.connection.time.sleep", lambda _: pytest.fail("there is nothing to wait for"))
-    with pytest.raises(UnavailableError, match="not as Sparsight does"):
+    with pytest.raises(UnavailableError, match="is not a Sparsight server"):
         client_of(lambda _: page).studies()
 
 
@@ -185,7 +185,7 @@ def test_wait_tells_every_state_and_ends_with_the_last(monkeypatch: pytest.Monke
 
 def test_wait_gives_up_and_says_that_the_job_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sparsight.client.POLL_S", 0.0)
-    with pytest.raises(TimeoutError, match="Job j is still running after 0 s; it goes on"):
+    with pytest.raises(TimeoutError, match="Job j is still running after 0 s"):
         answering(200, {"state": "running"}).wait("j", timeout_s=0)
 
 
@@ -260,3 +260,9 @@ def test_an_id_cannot_leave_its_place_in_the_address() -> None:
     with pytest.raises(NotFoundError):
         client_of(keep).job("../matrices?x")
     assert paths == [b"/api/v1/jobs/..%2Fmatrices%3Fx"]
+
+
+def test_the_former_name_of_stop_warns() -> None:
+    client = client_of(lambda request: httpx.Response(202, json={"id": request.url.path}))
+    with pytest.warns(DeprecationWarning, match=r"Use Client\.stop"):
+        assert client.enough("j")["id"] == client.stop("j")["id"] == "/api/v1/jobs/j/stop"

@@ -64,6 +64,8 @@ def answer(request: httpx.Request) -> httpx.Response:
             return httpx.Response(200, json={"items": OFFERED[kind], "next": None})
         case "POST", ["jobs", _, "cancel"]:
             return httpx.Response(202, json=JOB | {"state": "cancelled"})
+        case "POST", ["jobs", job, "stop"]:
+            return httpx.Response(202, json=JOB | {"id": job})
         case "GET", ["jobs", "done"]:
             return httpx.Response(200, json=JOB | {"id": "a", "state": "succeeded"})
         case "GET", ["jobs", "a" | "b" as job]:
@@ -115,9 +117,7 @@ def test_lists_go_on_to_the_next_page_up_to_the_limit(sent: list[httpx.Request])
 
 
 def test_a_list_that_is_cut_short_says_so(sent: list[httpx.Request]) -> None:
-    assert (
-        run("jobs", "ls", "--limit", "1").stderr == "These are the first 1, and there are more. --limit 0 lists all.\n"
-    )
+    assert run("jobs", "ls", "--limit", "1").stderr == "Showing the first 1. Use --limit 0 to list all.\n"
     assert run("jobs", "ls", "--limit", "2").stderr == ""
 
 
@@ -134,9 +134,9 @@ def test_recorded_matrices_are_counted_and_listed_when_asked_for(
     names = {matrix.name for matrix in sample().matrices}
     short, named, full = run("matrix", "ls"), run("matrix", "ls", min(names)), run("matrix", "ls", "--recorded")
     assert [matrix["name"] for matrix in documents_of(run("matrix", "ls", "--json"))] == ["own"]
-    said = "that came with recorded results; --recorded lists them too.\n"
-    assert short.stderr == f"Not listed: {len(names)} {said}"
-    assert named.stderr.endswith(f"Not listed: 1 {said}")
+    said = "reference matrices hidden. Use --recorded to list them.\n"
+    assert short.stderr == f"{len(names)} {said}"
+    assert named.stderr.endswith(f"1 {said}")
     assert full.stderr == run("matrix", "ls", "own").stderr == ""
     assert len(full.stdout.splitlines()) == 1 + 1 + len(names)
 
@@ -147,7 +147,7 @@ def test_tables_name_what_they_list(sent: list[httpx.Request]) -> None:
     assert "3216152" in shown
     assert "sigma" in shown
     lines = [line.split() for line in run("jobs", "ls", "--limit", "1").stdout.splitlines()]
-    assert lines[0] == ["job", "matrix", "study", "state", "queued", "(UTC)", "took", "cases", "device"]
+    assert lines[0] == ["job", "matrix", "study", "state", "queued", "(UTC)", "duration", "cases", "device"]
     assert lines[1] == ["first", "cnr-2000", *JOB_CELLS]
 
 
@@ -166,7 +166,7 @@ def test_a_known_matrix_says_that_it_keeps_its_name(
 ) -> None:
     (tmp_path / "a.mtx").write_text("x")
     ended = run("matrix", "add", str(tmp_path / "a.mtx"), "--name", name)
-    assert ("The server has this matrix already, as 'cnr-2000', and keeps that name." in ended.stderr) == said
+    assert ("keeps its name 'cnr-2000'" in ended.stderr) == said
 
 
 def test_a_file_is_uploaded(sent: list[httpx.Request], tmp_path: Path) -> None:
@@ -180,9 +180,16 @@ def test_add_wants_a_file_or_a_call(sent: list[httpx.Request]) -> None:
 
 
 def test_delete_and_cancel_say_what_they_did(sent: list[httpx.Request]) -> None:
-    assert f"Deleted {MATRIX_ID}: cnr-2000." in run("matrix", "rm", "m", "--with-results").stderr
+    assert f"Deleted matrix {MATRIX_ID} (cnr-2000)." in run("matrix", "rm", "m", "--with-results").stderr
     assert sent[1].url.params["with_results"] == "true"
     assert "is cancelled" in run("jobs", "cancel", JOB_ID).stderr
+
+
+def test_the_former_name_of_stop_still_works_and_is_hidden(sent: list[httpx.Request]) -> None:
+    stopped, by_former_name = run("jobs", "stop", "a"), run("jobs", "enough", "a")
+    assert [request.url.path for request in sent if request.method == "POST"] == ["/api/v1/jobs/a/stop"] * 2
+    assert stopped.stderr == by_former_name.stderr == "Job a will stop after the current round; its results are kept.\n"
+    assert "enough" not in run("jobs", "--help").stdout
 
 
 def test_results_are_a_table_csv_or_json(sent: list[httpx.Request]) -> None:
@@ -196,11 +203,11 @@ def test_results_are_a_table_csv_or_json(sent: list[httpx.Request]) -> None:
 def test_a_job_that_has_measured_nothing_says_so(sent: list[httpx.Request]) -> None:
     ended = run("results", "waiting")
     assert (ended.exit_code, ended.stdout) == (0, "")
-    assert ended.stderr == "The job waiting is queued and has measured nothing.\n"
+    assert ended.stderr == "Job waiting is queued and has no results.\n"
 
 
 def test_hints_are_in_the_words_of_the_command_line(sent: list[httpx.Request]) -> None:
-    assert str(run("results", "none").exception) == "There is no such thing. `sparsight jobs ls` lists them."
+    assert str(run("results", "none").exception) == "There is no such thing. Use `sparsight jobs ls` to list all jobs."
 
 
 def test_watch_ends_with_the_results(sent: list[httpx.Request]) -> None:
@@ -211,9 +218,9 @@ def test_watch_ends_with_the_results(sent: list[httpx.Request]) -> None:
 
 def test_a_matrix_is_shown_with_the_kernels_to_try_first(sent: list[httpx.Request]) -> None:
     shown = run("matrix", "show", "m")
-    assert "itself among them: 2; on the H200 the first can be taken unmeasured." in " ".join(shown.stderr.split())
+    assert "fastest: 2 kernels. High confidence on the H200" in " ".join(shown.stderr.split())
     lines = [line.split() for line in shown.stdout.splitlines()]
-    assert ["kernel", "P100", "V100", "A100-40", "H100-SXM", "H200", "why"] in lines
+    assert ["kernel", "P100", "V100", "A100-40", "H100-SXM", "H200", "reason"] in lines
     (advice,) = (line for line in lines if line[:1] == ["split/tile"])
     assert advice[1:12] == ["76", "µs", "61", "µs", "32", "µs", "17", "µs", "14", "µs", "Stores"]
     assert documents_of(run("matrix", "show", "m", "--json"))["advice"] == MATRIX["advice"]
@@ -222,10 +229,10 @@ def test_a_matrix_is_shown_with_the_kernels_to_try_first(sent: list[httpx.Reques
 def test_a_job_is_shown_with_its_matrices_and_parameters(sent: list[httpx.Request]) -> None:
     shown = [line.split(maxsplit=1) for line in run("jobs", "show", "done").stdout.splitlines()]
     assert ["job", "a"] in shown
-    assert ["matrix", f"1            {MATRIX_ID}  cnr-2000"] in shown
+    assert ["matrix", "1", MATRIX_ID, "cnr-2000"] in [" ".join(line).split() for line in shown]
     assert ["caches", "warm"] in shown
     assert ["rounds", "15"] in shown
-    assert ["place", "in the queue  1"] in shown
+    assert ["position", "1"] in shown
     assert documents_of(run("jobs", "show", JOB_ID, "--json")) == JOB
 
 
@@ -243,7 +250,7 @@ KERNEL_WORDS = f"{FORMAT['title']} {FORMAT['kernels'][0]['summary']}".split()
 @pytest.mark.parametrize(
     ("arguments", "cells"),
     [
-        (("devices",), ["cuda:0", "NVIDIA", "H200", "ready", "140", "GiB", "60", "MiB"]),
+        (("devices",), ["cuda:0", "NVIDIA", "H200", "available", "140", "GiB", "60", "MiB"]),
         (("kernels",), ["csr/vector", "cpu,", "cuda", *KERNEL_WORDS]),
         (("studies",), ["formats", *EXAMPLES[documents.Study]["question"].split()]),
     ],
@@ -264,6 +271,6 @@ def test_the_parameters_of_a_study_are_listed_as_set_takes_them(
     monkeypatch.setitem(OFFERED, "studies", [study | {"params": schema_of_params(FormatsStudy.Params)}])
     lines = [line.split(maxsplit=1) for line in run("studies", "formats").stdout.splitlines()]
     assert ["caches=cold,warm", "Cache states to measure. One of: cold, warm."] in lines
-    assert "the interval is bootstrapped over them. From 9 to 199." in dict(lines)["rounds=15"]
+    assert dict(lines)["rounds=15"].endswith(". From 9 to 199.")
     assert [name.partition("=")[0] for name, _ in lines] == [field.name for field in fields(FormatsStudy.Params)]
-    assert "known studies: formats" in str(run("studies", "colours").exception)
+    assert "Available studies: formats" in str(run("studies", "colours").exception)

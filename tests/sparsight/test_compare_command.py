@@ -97,23 +97,23 @@ def test_the_gate_closes_for_what_it_is_told_and_where_nothing_is_compared(
 
 def test_what_closes_the_gate_is_counted() -> None:
     said = run("compare", "fast", "failed", "--fail-on", "failed,inconclusive").stderr
-    assert said.endswith("Of 2 comparisons: 1 failed, 1 inconclusive.\n")
+    assert said.endswith("1 failed, 1 inconclusive (of 2 comparisons).\n")
 
 
 def test_a_job_that_still_runs_is_said_to() -> None:
-    assert run("compare", "fast", "less").stderr == "The job less is running; this is what it has measured so far.\n"
+    assert run("compare", "fast", "less").stderr == "Job less is running. Comparing its results so far.\n"
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--fail-on", "slow,fast"), "--fail-on has 'fast'; expected slow, failed, missing, inconclusive"),
-        (("--threshold", "5%"), "--threshold belongs to --fail-on slow"),
-        (("--fail-on", "slow", "--threshold", "5"), "--threshold is '5'; expected a percentage such as 5%"),
-        (("--fail-on", "slow", "--threshold", "-5%"), "expected a percentage"),
-        (("--fail-on", "slow", "--threshold", "nan%"), "expected a percentage"),
-        (("--fail-on", "slow", "--threshold", "inf%"), "expected a percentage"),
-        (("--fail-on", "slow", "--threshold", "5%%"), "expected a percentage"),
+        (("--fail-on", "slow,fast"), "'fast' for --fail-on. Use slow, failed, missing, inconclusive"),
+        (("--threshold", "5%"), "--threshold applies only to --fail-on slow"),
+        (("--fail-on", "slow", "--threshold", "5"), "'5' for --threshold. Use a percentage"),
+        (("--fail-on", "slow", "--threshold", "-5%"), "Use a percentage"),
+        (("--fail-on", "slow", "--threshold", "nan%"), "Use a percentage"),
+        (("--fail-on", "slow", "--threshold", "inf%"), "Use a percentage"),
+        (("--fail-on", "slow", "--threshold", "5%%"), "Use a percentage"),
     ],
 )
 def test_a_gate_that_cannot_be_meant_is_refused(options: tuple[str], words: str) -> None:
@@ -126,7 +126,7 @@ def test_axes_stand_beside_the_kernel_and_those_that_all_share_above() -> None:
     ended = run("compare", "batches", "batches")
     title, heads, *rows = ended.stdout.splitlines()
     assert title == "cnr-2000, warm, cpu, operation=y=Ax"
-    assert heads.split()[:3] == ["kernel", "axes", "verdict"]
+    assert heads.split()[:3] == ["kernel", "parameters", "verdict"]
     assert [row.split()[:3] for row in rows] == [
         ["csr/smart", "batch=100", "inconclusive"],
         ["csr/smart", "batch=1000", "inconclusive"],

@@ -19,7 +19,7 @@ from gpu_engine.host import device
 from gpu_engine.records import DeviceInfo
 from gpu_engine.studies import STUDIES
 from sparsight import cli, compile_command
-from sparsight.exits import Exit
+from sparsight.exit_codes import Exit
 
 WRONG = CudaSource("gpu_engine.formats", "coo.cu", ("no_such_kernel",))
 
@@ -43,14 +43,14 @@ def compile_for(*arguments: str) -> Result:
 
 
 def said(ended: Result) -> str:
-    return re.sub(r"[\d.]+ s,", "_ s,", ended.stderr)
+    return re.sub(r"[\d.]+ s;", "_ s;", ended.stderr)
 
 
 def test_what_is_there_is_not_compiled_again(home: Path) -> None:
     first, second = compile_for("--arch", "sm_80", "--arch", "sm_90"), compile_for("--arch", "sm_90", "--jobs", "1")
     folder = home / "kernels"
-    assert said(first) == f"{folder}: 4 sources compiled for sm_80, sm_90 in _ s, 0 were there, 0 failed.\n"
-    assert said(second) == f"{folder}: 0 sources compiled for sm_90 in _ s, 2 were there, 0 failed.\n"
+    assert said(first) == f"{folder}: 4 sources compiled for sm_80, sm_90 in _ s; 0 already in the cache; 0 failed.\n"
+    assert said(second) == f"{folder}: 0 sources compiled for sm_90 in _ s; 2 already in the cache; 0 failed.\n"
     assert (first.exit_code, second.exit_code) == (Exit.DONE, Exit.DONE)
     assert KernelCache(folder).find(coo.SOURCE.compilation("sm_80")) is not None
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
@@ -69,7 +69,7 @@ def test_what_does_not_compile_is_told_with_the_log(home: Path, monkeypatch: pyt
     assert ended.exit_code == Exit.FAILED
     assert "gpu_engine.formats, coo.cu: A kernel does not compile for sm_90: " in ended.stderr
     assert "no_such_kernel" in ended.stderr
-    assert said(ended).endswith(": 1 sources compiled for sm_90 in _ s, 0 were there, 1 failed.\n")
+    assert said(ended).endswith(": 1 sources compiled for sm_90 in _ s; 0 already in the cache; 1 failed.\n")
 
 
 def test_the_default_are_the_gpus_of_this_machine_on_which_every_study_is_rehearsed(
@@ -93,15 +93,17 @@ def test_the_default_are_the_gpus_of_this_machine_on_which_every_study_is_rehear
     assert "4 sources compiled for sm_90, sm_80 in" in ended.stderr
     every = {(study.name, *compile_command.REHEARSED) for study in STUDIES} | {("formats", compile_command.WIDE)}
     assert run == {(*each, "--device", gpu_id) for each in every for gpu_id in ("cuda:0", "cuda:1")}
-    assert ended.stderr.endswith("batched on cuda:1 failed: a kernel failed\nscaling on cuda:1 does not end.\n")
+    assert ended.stderr.endswith(
+        "batched on cuda:1 failed: a kernel failed\nscaling on cuda:1 did not end within 300 s.\n"
+    )
     assert ended.exit_code == Exit.FAILED
 
 
 @pytest.mark.parametrize(
     ("arguments", "error", "sentence"),
     [
-        ((), InputError, "No GPU is here to compile for. Name an architecture, such as --arch sm_90."),
-        (("--arch", "9.0"), ParameterError, "'9.0' is no architecture of a GPU; sm_80 and sm_90 are two."),
+        ((), InputError, "This machine has no GPU. Give a target architecture, such as --arch sm_90."),
+        (("--arch", "9.0"), ParameterError, "Unknown GPU architecture '9.0'. Use a name such as sm_80 or sm_90."),
     ],
 )
 def test_without_an_architecture_nothing_is_compiled(

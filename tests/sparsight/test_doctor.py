@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from gpu_engine.records import DeviceInfo
 from server.settings import Settings
 from sparsight import doctor
-from sparsight.checks import Check
 from sparsight.cli import app
+from sparsight.doctor_check import Check
 
 GPU = DeviceInfo(
     "cuda:0",
@@ -53,7 +53,7 @@ def test_every_finding_that_is_not_ok_says_what_to_do(monkeypatch: pytest.Monkey
 
 
 FOLDERS = {
-    "Home": "SPARSIGHT_HOME",
+    "Data directory": "SPARSIGHT_HOME",
     "Matrices": "SPARSIGHT_STORE",
     "Cache of numba": "NUMBA_CACHE_DIR",
     "Cache of cupy": "CUPY_CACHE_DIR",
@@ -80,23 +80,23 @@ def test_a_folder_that_cannot_be_written_fails(
     assert [check.name for check in found] == list(FOLDERS)
     (bad,) = (check for check in found if check.status != "ok")
     assert (bad.name, bad.status) == (name, "fail")
-    assert f"{tmp_path}/file/folder cannot be written: Not a directory" in bad.found
+    assert f"{tmp_path}/file/folder is not writable: Not a directory" in bad.found
     assert variable in bad.advice
 
 
 def test_folders_that_are_not_there_yet_are_one_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     chosen = {variable: tmp_path / "none" / variable for variable in FOLDERS.values()}
-    assert [(c.name, c.status) for c in folders(monkeypatch, tmp_path, **chosen)] == [("Home", "ok")]
+    assert [(c.name, c.status) for c in folders(monkeypatch, tmp_path, **chosen)] == [("Data directory", "ok")]
     assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize(
     ("answer", "status", "said"),
     [
-        (httpx.Response(200, json={"status": "ok"}), "ok", "Sparsight itself"),
-        (httpx.Response(200, json={"status": "up"}), "warn", "another program"),
-        (httpx.Response(200, text="hello"), "warn", "another program"),
-        (httpx.ReadTimeout("silent"), "warn", "another program"),
+        (httpx.Response(200, json={"status": "ok"}), "ok", "a Sparsight server"),
+        (httpx.Response(200, json={"status": "up"}), "warn", "used by another program"),
+        (httpx.Response(200, text="hello"), "warn", "used by another program"),
+        (httpx.ReadTimeout("silent"), "warn", "used by another program"),
     ],
 )
 def test_what_has_the_port_is_asked_who_it_is(
@@ -152,7 +152,7 @@ def test_nvrtc_must_not_be_newer_than_the_driver(monkeypatch: pytest.MonkeyPatch
     assert [check.status for check in doctor._cupy(13)] == ["ok", status]
 
 
-@pytest.mark.parametrize(("wheels", "said"), [([], "missing"), (["cupy-cuda12x", "cupy-cuda13x"], "2 times")])
+@pytest.mark.parametrize(("wheels", "said"), [([], "not installed"), (["cupy-cuda12x", "cupy-cuda13x"], "2 times")])
 def test_cupy_must_be_there_once(monkeypatch: pytest.MonkeyPatch, wheels: list[str], said: str) -> None:
     monkeypatch.setattr(doctor, "_cupy_wheels", lambda: wheels)
     (found,) = doctor._cupy(13)
@@ -163,12 +163,12 @@ def test_cupy_must_be_there_once(monkeypatch: pytest.MonkeyPatch, wheels: list[s
 def test_a_probe_survives_a_crash() -> None:
     assert doctor._probe("print(1)") == ("1", "")
     assert doctor._probe("raise ValueError('no')") == ("", "ValueError: no")
-    assert doctor._probe("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)") == ("", "it ended with -11")
+    assert doctor._probe("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)") == ("", "exit code -11")
 
 
 @pytest.mark.parametrize(("status", "code"), [("ok", 0), ("warn", 0), ("fail", 1)])
 def test_the_exit_code_is_that_of_the_worst_check(monkeypatch: pytest.MonkeyPatch, status: str, code: int) -> None:
-    found = [Check("Python", "ok", "3"), Check("Home", status, "here", "move")]  # type: ignore[arg-type]
+    found = [Check("Python", "ok", "3"), Check("Data directory", status, "here", "move")]  # type: ignore[arg-type]
     monkeypatch.setattr(doctor, "examine", lambda _: iter(found))
     ended = CliRunner().invoke(app, ["doctor", "--json"])
     assert ended.exit_code == code

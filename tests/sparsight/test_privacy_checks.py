@@ -8,7 +8,7 @@ import pytest
 
 from gpu_engine.host import caches
 from server.settings import Settings
-from sparsight.checks import Check
+from sparsight.doctor_check import Check
 from sparsight.privacy_checks import examine_privacy
 
 

@@ -41,20 +41,30 @@ def test_results_go_from_a_device_into_a_file_and_from_there_into_a_service(
     assert "node7/formats" in listed
     assert "imported" in listed
     assert run("record", "rm", "node7/formats").exit_code == 0
-    assert run("record", "ls").stderr.splitlines() == ["There are no recordings."]
+    assert run("record", "ls").stderr.splitlines() == [
+        "No reference results. Import some with `sparsight record import`."
+    ]
 
 
 def test_results_of_ginkgo_are_imported_under_a_name_and_the_unit_is_said() -> None:
     Path("a100.json").write_bytes(file_of(older()))
     assert isinstance(run("record", "import", "a100.json").exception, InputError)
     said = run("record", "import", "a100.json", "--name", "a100")
-    told = "Imported a100/formats: results of formats on recorded:a100, times taken as nanoseconds."
+    told = "Imported a100/formats: results of formats on recorded:a100, times assumed to be nanoseconds."
     assert (said.exit_code, said.stderr.splitlines()) == (0, [told])
     # Nobody has said when it was measured.
     assert run("record", "ls").stdout.splitlines()[-1].split() == ["a100/formats", "a100", "(recorded)", "imported"]
-    assert run("devices").stdout.splitlines()[-1].split() == ["recorded:a100", "a100", "(recorded)", "recorded"]
+    assert run("devices").stdout.splitlines()[-1].split() == [
+        "recorded:a100",
+        "a100",
+        "(recorded)",
+        "reference",
+        "results",
+    ]
     assert run("record", "rm", "a100/formats").exit_code == 0
-    assert run("record", "ls").stderr.splitlines() == ["There are no recordings."]
+    assert run("record", "ls").stderr.splitlines() == [
+        "No reference results. Import some with `sparsight record import`."
+    ]
     assert documents_of(run("matrix", "ls", "--recorded", "--json")) == []
 
 

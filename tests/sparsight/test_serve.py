@@ -55,7 +55,7 @@ def ends(processes: list[psutil.Process]) -> bool:
 def test_a_file_becomes_a_result_and_nothing_is_left_when_it_stops(used_service: Service) -> None:
     service = used_service
     ended = service.run("formats", "a.mtx", "--device", "cpu", "--wait", "--json")
-    assert ended.returncode == 0, ended.stderr + service.said()
+    assert ended.returncode == 0, ended.stderr + service.log_text()
     measurements = json.loads(ended.stdout)["measurements"]
     assert {(m["kernel"], m["state"]) for m in measurements} == {(name, "ok") for name in kernel_names("cpu")}
     program = service.notebook("a.mtx")
@@ -68,7 +68,7 @@ def test_a_file_becomes_a_result_and_nothing_is_left_when_it_stops(used_service:
     family = service.family()
     assert len(family) > 2
     service.process.send_signal(signal.SIGTERM)
-    assert service.process.wait(LIMIT_S) == 0, service.said()
+    assert service.process.wait(LIMIT_S) == 0, service.log_text()
     assert ends(family)
 
 

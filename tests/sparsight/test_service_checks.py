@@ -13,7 +13,7 @@ from server.db import Database, clock
 from server.events import emit
 from server.models import JobRow, MatrixRow
 from server.settings import Settings
-from sparsight.checks import Check
+from sparsight.doctor_check import Check
 from sparsight.service_checks import check_worker_folders, examine_service
 from tests.postgres import fresh
 
@@ -34,10 +34,10 @@ def test_a_service_at_rest_is_well(settings: Settings, database: Database) -> No
     add_job(database, "cpu")
     add_job(database, "cpu", "running")
     assert [(c.name, c.status, c.found) for c in examine_service(settings)] == [
-        ("Integrity", "ok", "the database is whole"),
-        ("Engine", "ok", "no worker has failed to start it"),
-        ("Queue", "ok", "1 queued, 1 running; workers offer cpu"),
-        ("Uploads", "ok", "0 matrices are being read"),
+        ("Integrity", "ok", "the database is intact"),
+        ("Engine", "ok", "no worker reports a fault"),
+        ("Queue", "ok", "1 queued, 1 running; available devices: cpu"),
+        ("Uploads", "ok", "the server is reading 0 matrices"),
     ]
 
 
@@ -46,7 +46,10 @@ def test_jobs_that_nobody_will_run_are_named(settings: Settings, database: Datab
     add_job(database, "cpu")
     add_job(database, "gpu1/cuda:0")
     check = found(settings)["Queue"]
-    assert (check.status, check.found) == ("warn", "jobs wait for what no worker offers: 1 for gpu1/cuda:0")
+    assert (check.status, check.found) == (
+        "warn",
+        "queued jobs need devices that no worker provides: 1 for gpu1/cuda:0",
+    )
     assert check.advice
 
 
@@ -57,7 +60,7 @@ def test_matrices_that_nobody_reads_are_counted(settings: Settings, database: Da
             session.add(MatrixRow(id=name, name=name, state="ingesting", sha256=name * 16, created_at=now))
         emit(session, "matrix:read", "state", {})
     check = found(settings)["Uploads"]
-    assert (check.status, check.found) == ("warn", "1 matrices are read by no server any more")
+    assert (check.status, check.found) == ("warn", "1 uploads were interrupted")
 
 
 def test_a_damaged_database_fails(settings: Settings, home: Path) -> None:
@@ -91,7 +94,7 @@ def test_without_a_database_there_is_nothing_to_look_at(tmp_path: Path) -> None:
 
 def test_a_folder_of_a_worker_that_others_enter_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr("server.folders.SOCKET_BYTES", 1000)
+    monkeypatch.setattr("server.private_folders.SOCKET_BYTES", 1000)
     folder = tmp_path / "sparsight-x"
     folder.mkdir(mode=0o700)
     assert check_worker_folders().status == "ok"

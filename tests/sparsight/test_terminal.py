@@ -14,7 +14,16 @@ from rich.console import Console
 
 from gpu_engine.errors import InputError
 from sparsight.addresses import Address
-from sparsight.terminal import Column, connect, out, print_pairs, print_table, say, say_left_out, shorten
+from sparsight.terminal import (
+    Column,
+    connect,
+    out,
+    print_hidden_columns,
+    print_pairs,
+    print_status,
+    print_table,
+    shorten,
+)
 
 ROWS = [("4e1ae543", "stencil points=27 nx=64 ny=64 nz=64", 1_000_000), ("14a3731b", "[b]grid[/]", 5)]
 COLUMNS: tuple[Column[tuple[str, str, int]], ...] = (
@@ -97,10 +106,10 @@ def test_a_name_is_shortened_to_whole_words(name: str, short: str) -> None:
 def test_a_long_sentence_breaks_between_words_on_a_terminal_only() -> None:
     sentence = "See http://127.0.0.1:18080/jobs/5f0c6a1e2b4d4f0e8a9b7c6d5e4f3a2b, where it is."
     console = terminal(30)
-    say(sentence, console)
+    print_status(sentence, console)
     assert shown(console) == ["See", "http://127.0.0.1:18080/jobs/5f0c6a1e2b4d4f0e8a9b7c6d5e4f3a2b,", "where it is."]
     piped = Console(file=io.StringIO(), width=30)
-    say(sentence, piped)
+    print_status(sentence, piped)
     assert shown(piped) == [sentence]
 
 
@@ -111,11 +120,9 @@ def test_a_value_that_is_too_long_stands_below_its_name() -> None:
 
 
 def test_what_was_left_out_is_said_once_with_the_way_to_see_it(capsys: pytest.CaptureFixture[str]) -> None:
-    say_left_out(["error", "memory", "error"], "--json")
-    say_left_out([], "--json")
-    assert capsys.readouterr().err == (
-        "Left out for want of room: error, memory. A wider terminal shows them, and so does --json.\n"
-    )
+    print_hidden_columns(["error", "memory", "error"], "--json")
+    print_hidden_columns([], "--json")
+    assert capsys.readouterr().err == ("Columns hidden (terminal too narrow): error, memory. Widen it or use --json.\n")
 
 
 def test_a_pipe_has_every_column_unless_a_width_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,5 +156,5 @@ def test_the_server_is_that_of_the_option_else_of_the_url_else_of_the_settings(m
     assert connect(None, there).server == connect("there:1", there).server == "http://there:1"
     with pytest.raises(InputError, match="here and http://there:1 are different servers"):
         connect("here", there)
-    with pytest.raises(InputError, match=r"'http://\[::1' is not the address of a server"):
+    with pytest.raises(InputError, match=r"Invalid server address 'http://\[::1'"):
         connect("http://[::1")

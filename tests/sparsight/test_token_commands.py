@@ -31,7 +31,7 @@ def test_a_token_is_alone_on_stdout_and_in_no_list() -> None:
     made = run("token", "add", "ci", "--role", "submit", "--expires", "2d", *limits)
     assert made.exit_code == 0
     assert made.stdout.startswith("sps_")
-    assert "it is not shown again" in made.stderr
+    assert "it cannot be shown again" in made.stderr
     listed = run("token", "list")
     assert listed.stdout.split()[:5] == ["token", "role", "state", "expires", "quotas"]
     assert "uploads per day 9, bytes per day 21474836480, queued jobs 3, gpu seconds per day 60" in listed.stdout
@@ -58,11 +58,11 @@ def test_a_token_reads_for_90_days_unless_told_otherwise() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "sentence"),
     [
-        (("add", "ci", "--role", "root"), ParameterError, "roles are read, submit, admin"),
-        (("add", "ci", "--expires", "soon"), ParameterError, "expected hours, days or weeks"),
-        (("add", "ci", "--bytes", "20GB"), ParameterError, "whole number of KiB, MiB, GiB or TiB"),
-        (("add", "a b"), ParameterError, "no name of a token"),
-        (("revoke", "nobody"), NotFoundError, "`sparsight token list` lists them"),
+        (("add", "ci", "--role", "root"), ParameterError, "Available roles: read, submit, admin"),
+        (("add", "ci", "--expires", "soon"), ParameterError, "Use hours, days, or weeks"),
+        (("add", "ci", "--bytes", "20GB"), ParameterError, "whole KiB, MiB, GiB, or TiB"),
+        (("add", "a b"), ParameterError, "Invalid token name"),
+        (("revoke", "nobody"), NotFoundError, "`sparsight token list`"),
     ],
 )
 def test_what_is_wrong_is_a_sentence(arguments: tuple[str, ...], error: type[SparsightError], sentence: str) -> None:

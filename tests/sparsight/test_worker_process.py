@@ -35,4 +35,4 @@ def test_a_worker_that_ends_is_started_again_and_again(
     worker = WorkerProcess(ENDED, pauses, lambda: next(times))
     worker._supervise()
     assert pauses.lengths == lengths
-    assert caplog.text.count("The worker ended with 3; another one starts") == 7
+    assert caplog.text.count("Worker exited with status 3; restarting") == 7

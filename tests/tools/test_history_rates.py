@@ -1,4 +1,4 @@
-"""The error rates that docs/measuring.md promises of change points, on fewer histories."""
+"""Tests of the error rates of change points in docs/measuring.md, on fewer histories."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""tools/install: what it says where something is missing, and which CuPy it takes."""
+"""Tests of tools/install: its messages if something is missing, and the CuPy that it chooses."""
 
 import importlib.util
 import os
@@ -18,7 +18,7 @@ LOCKED = TOOLS.parent / "locked"
 
 
 def install(folder: Path, python: str, script: str) -> subprocess.CompletedProcess[str]:
-    """Runs a copy of tools/install with a `python` that is this shell script."""
+    """Run a copy of tools/install with a `python` that is this shell script."""
     (folder / "tools").mkdir()
     (folder / "tools" / "install").write_bytes((TOOLS / "install").read_bytes())
     program = folder / python
@@ -96,7 +96,7 @@ def test_every_constraint_is_an_exact_version_without_a_host() -> None:
 
 
 def locked(name: str) -> dict[str, list[str]]:
-    """The hashes by pin of a file of locked/."""
+    """Return the hashes by pin of a file of locked/."""
     text = (LOCKED / f"{name}.txt").read_text()
     found = re.findall(r"^([^\s#]\S*).*((?:\n +--hash.*)+)", text, re.M)
     # Nothing but comments, pins and hashes.
@@ -131,5 +131,5 @@ def test_the_bill_of_materials_names_every_package_that_is_installed() -> None:
     found = {(part["name"], part["version"], part["purl"]) for part in bill["components"]}
     pins = [pin.split("==") for pin in (*locked("base"), *locked("cuda13"))]
     assert found == {(name, version, f"pkg:pypi/{name}@{version}") for name, version in pins}
-    licences = {part["name"]: part.get("licenses") for part in bill["components"]}
-    assert licences["fastapi"] == [{"expression": "MIT"}]
+    licenses = {part["name"]: part.get("licenses") for part in bill["components"]}
+    assert licenses["fastapi"] == [{"expression": "MIT"}]

@@ -1,17 +1,17 @@
-"""What the bench of load says of the calls, the memory and the cores that it saw."""
+"""Tests of the load benchmark: its reports of requests, memory, and cores."""
 
 import os
 
 import psutil
 
-from tools.load import Book, Calls
+from tools.load import CallLog, Calls
 from tools.load_watch import Watch, shares
 
 
 def test_memory_is_told_as_time_passed_and_by_what_it_grew_in_the_second_half() -> None:
     resident = [100] * 20 + [160] * 20 + [150] * 20
     watch = Watch(psutil.Process(), [held * 2**20 for held in resident])
-    assert watch.words == "100 100 160 160 150 150, at most 160; -10 in the second half"
+    assert watch.words == "100 100 160 160 150 150, maximum 160; -10 in the second half"
     assert watch.grown == -10 * 2**20
 
 
@@ -27,5 +27,5 @@ def test_this_process_is_a_guest_of_its_own() -> None:
 
 
 def test_a_kind_of_call_is_told_beside_its_target() -> None:
-    book = Book({"list": Calls({"jobs": [0.1, 0.2, 0.3], "devices": [0.4]}, refused=1)})
+    book = CallLog({"list": Calls({"jobs": [0.1, 0.2, 0.3], "devices": [0.4]}, refused=1)})
     assert list(book.rows()) == [("list", 4, "300", "250", "400", "devices 400", 1, 0)]

@@ -1,4 +1,4 @@
-"""tools/package and tools.test_image: what they say where something is missing."""
+"""Tests of the messages of tools/package and tools.test_image if something is missing."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def package(folder: Path, program: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Runs tools/package for the package `pack` of a program, as a user who may install nothing."""
+    """Run tools/package for the package `pack` of a program, as a user who may install nothing."""
     (folder / "id").write_text("#!/bin/sh\necho 1000\n")
     (folder / "id").chmod(0o755)
     command = ["/bin/sh", str(ROOT / "tools" / "package"), program, "pack", "the tests"]

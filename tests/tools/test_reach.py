@@ -1,4 +1,4 @@
-"""The list of what a process listens on, and that an attempt that gets through is told from a refused one."""
+"""Tests of the list of listening sockets, and of the difference between allowed and refused attempts."""
 
 import os
 import socket
@@ -7,9 +7,9 @@ from pathlib import Path
 import psutil
 
 from tests.users import needs_root
-from tools.reach.attempts import read
+from tools.reach.access_attempts import read
 from tools.reach.listeners import listeners
-from tools.reach.others import NOBODY, become_nobody, isolated
+from tools.reach.other_users import NOBODY, become_nobody, isolated
 
 
 def test_every_socket_of_a_process_is_found(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The error rates that docs/measuring.md promises, on fewer pairs."""
+"""Tests of the error rates of verdicts in docs/measuring.md, on fewer pairs."""
 
 from collections import Counter
 

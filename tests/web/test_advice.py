@@ -14,7 +14,7 @@ from server.models import JobRow, JobState, MatrixRow
 from server.predictors import Predictor
 from tests.samples.formats import timed
 from tests.web.conftest import GPU, ON_GPU, Lab, add_job, get, sample_matrix, words
-from web.views.matrices import _how_sure, _predicted_for
+from web.views.matrices import _confidence_text, _predicted_for
 
 
 def part(client: TestClient, matrix: str) -> str:
@@ -40,35 +40,33 @@ def test_five_kernels_with_their_times_and_reasons(client: TestClient, lab: Lab)
         "H100-SXM",
         "H200",
     ]
-    assert "a prediction" in text
     # The measurements of the lab do not say on which card they were made.
-    assert "the best on the H200 first; kernels" in words(text)
-    assert "No other kernel is predicted within 20 % of coo/segmented. The costs were fitted to larger" in words(text)
+    assert "best on the H200. Kernels" in words(text)
+    assert "Predicted within 20 % of the fastest: only coo/segmented. Low confidence:" in words(text)
 
 
 def test_whether_to_measure_is_said_beside_what_is_predicted_close() -> None:
-    said = _how_sure(("a/1", "b/2"), True, FITTED)
-    assert said.endswith("a/1 and b/2. On the H200 the first can be taken unmeasured.")
-    said = _how_sure(tuple(f"kernel/{number}" for number in range(9)), False, FITTED)
-    assert said.startswith("9 kernels are predicted within 20 % of each other: kernel/0, ")
-    assert "and 6 more. The costs were fitted to larger matrices" in said
-    assert said.endswith("measure which is fastest.")
+    said = _confidence_text(("a/1", "b/2"), True, FITTED)
+    assert "a/1 and b/2. High confidence on the H200" in said
+    said = _confidence_text(tuple(f"kernel/{number}" for number in range(9)), False, FITTED)
+    assert ": kernel/0, " in said
+    assert "and 6 more. Low confidence: the model was calibrated on larger matrices" in said
 
 
 @pytest.mark.parametrize("gpu", GPUS, ids=[gpu.name for gpu in GPUS])
 def test_only_on_what_predictions_were_judged_on_the_first_is_taken_unmeasured(gpu: Gpu) -> None:
-    said = _how_sure(("a/1",), True, gpu)
+    said = _confidence_text(("a/1",), True, gpu)
     if gpu.name in ("H200", "H100-SXM"):
-        assert said.endswith(f"On the {gpu.name[:4]} the first can be taken unmeasured.")
+        assert f"High confidence on the {gpu.name[:4]}" in said
     else:
-        assert said.endswith(f"never judged on the {gpu.name[:4]}: measure which is fastest.")
+        assert f"Low confidence: the model was never validated on the {gpu.name[:4]}." in said
 
 
 def test_it_says_for_what_it_predicts_and_what_was_learned_of_it() -> None:
     h100 = next(gpu for gpu in GPUS if gpu.name == "H100-SXM")
-    assert _predicted_for(Predictor(h100)) == "the H100 first"
-    assert _predicted_for(Predictor(h100, {}, 1)) == "the H100 first, calibrated by one matrix measured here"
-    assert _predicted_for(Predictor(h100, {}, 3)) == "the H100 first, calibrated by 3 matrices measured here"
+    assert _predicted_for(Predictor(h100)) == "the H100"
+    assert _predicted_for(Predictor(h100, {}, 1)) == "the H100 (calibrated with 1 measured matrix)"
+    assert _predicted_for(Predictor(h100, {}, 3)) == "the H100 (calibrated with 3 measured matrices)"
 
 
 def test_what_was_measured_on_the_card_calibrates_the_page_until_it_is_deleted(client: TestClient, lab: Lab) -> None:
@@ -80,7 +78,7 @@ def test_what_was_measured_on_the_card_calibrates_the_page_until_it_is_deleted(c
     measured += [timed(kernel, 1e-6, device=GPU.id, environment=on_card) for kernel in others]
     add_job(lab.database, "j8", GPU.id, JobState.SUCCEEDED, measured)
     after = part(client, lab.matrix)
-    assert "the best on the H200 first, calibrated by one matrix measured here;" in words(after)
+    assert "best on the H200 (calibrated with 1 measured matrix)." in words(after)
     with lab.database.read() as session:
         advised = predictors.of_service(session).advise(features(sample_matrix()))
     assert re.findall(r"<code>(.+?)</code>", after) == [advice.kernel for advice in advised]
@@ -109,12 +107,12 @@ def test_features_from_before_are_no_error(client: TestClient, lab: Lab) -> None
         assert row
         row.features = {name: row.features[name] for name in ("ave", "sigma", "max", "min")}
     text = part(client, lab.matrix)
-    assert "Nothing to predict" in text
+    assert "No prediction" in text
     assert "<table" not in text
 
 
 def test_a_matrix_that_is_still_read_has_no_prediction(client: TestClient, lab: Lab) -> None:
-    assert "Which kernel" in part(client, lab.matrix)
+    assert "Predicted best kernels" in part(client, lab.matrix)
     assert words(part(client, lab.ingesting)).strip() == ""
 
 
@@ -124,20 +122,21 @@ def test_what_was_measured_on_a_gpu_stands_beside_what_was_predicted_of_it(clien
     predicted = {kernel: found.seconds for kernel, found in rank(features(sample_matrix()), gpu)}
     measured = {"csr/vector": 8e-6, "coo/segmented": 9e-6, "csr/scalar": 10e-6}
     page = get(client, f"/matrices/{lab.matrix}")
-    table = page.context["beside"].table
+    table = page.context["comparison"].table
     assert [row[:1] + row[2:6] + row[7:] for row in table.rows] == [
         (kernel, ON_GPU, "warm", seconds(predicted[kernel]), seconds(time_s), ratio(time_s / predicted[kernel]))
         for kernel, time_s in measured.items()
     ]
     first = min(measured, key=lambda kernel: predicted[kernel])
-    (said,) = page.context["beside"].said
-    assert said.startswith(f"On {ON_GPU}, warm, the advisor’s first choice, {first}, ")
+    (said,) = page.context["comparison"].sentences
+    assert said.startswith(f"On {ON_GPU}, warm, ")
+    assert f", {first}, " in said
     assert words(said) in words(page.text)
-    drawn = client.get(page.context["beside"].chart.url).json()
+    drawn = client.get(page.context["comparison"].chart.url).json()
     assert [trace["y"] for trace in drawn["data"]] == [list(measured)]
 
 
 def test_nothing_stands_beside_the_prediction_of_what_only_a_processor_measured(client: TestClient, lab: Lab) -> None:
-    beside = get(client, f"/matrices/{lab.hostile}").context["beside"]
-    assert (beside.table, beside.said, beside.chart.version) == (None, (), "0")
-    assert "Predicted beside measured</h2>" not in get(client, f"/matrices/{lab.hostile}").text
+    beside = get(client, f"/matrices/{lab.hostile}").context["comparison"]
+    assert (beside.table, beside.sentences, beside.chart.version) == (None, (), "0")
+    assert "Predicted and measured times</h2>" not in get(client, f"/matrices/{lab.hostile}").text

@@ -10,15 +10,15 @@ from itertools import pairwise
 import pytest
 
 from gpu_engine.findings import batched, formats, pagerank, reduced_spmv, scaling
-from gpu_engine.findings.answer import answers
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.finding import gain
 from gpu_engine.findings.formats.groups import baseline_of, crossovers, group_by_facet, products_to_pay, time_to
+from gpu_engine.findings.overall_ranking import answers
 from gpu_engine.findings.pagerank.adaptive import pairs_of, pays
 from gpu_engine.findings.pagerank.runs import KINDS, is_adaptive, is_refined, run_groups
 from gpu_engine.recordings import files as recordings
 from gpu_engine.text import units
-from gpu_engine.verdicts.verdict import compare
+from gpu_engine.verdicts.verdict import compare, verdict_text
 from web.figures.formats import conversion
 from web.figures.formats import products as figure_of_products
 from web.figures.formats.groups import by_place, quiet
@@ -110,22 +110,22 @@ def test_the_sentences_on_one_graph_speak_of_the_same_run(path: str) -> None:
             n = data.matrix(group.matrix_id).n_rows
             for kind, belongs in KINDS.items():
                 best = group.fastest(belongs, n)
-                sentences = [s for s in finding.sentences if s.startswith(f"The fastest run with {kind} ")]
+                sentences = [s for s in finding.sentences if s.startswith(f"Fastest run with {kind}: ")]
                 assert len(sentences) == (best is not None)
                 of_kind = [pair for pair in pairs.get((kind, group.place), []) if pair.other in group.runs]
                 if best is None or not of_kind:
                     continue
                 (pair,) = of_kind
-                assert f"is {group.label(best)}: " in sentences[0]
+                assert f": {group.label(best)}, " in sentences[0]
                 assert (pair.full, pair.other) == (group.fastest_full, best)
-                assert f"({compare(pair.full.measurement, best.measurement).kind})" in sentences[0]
+                assert f"({verdict_text(compare(pair.full.measurement, best.measurement).kind)})" in sentences[0]
                 seen += 1
         for sentence, own in zip(pays(data), pairs.values(), strict=True):
             verdicts = Counter(pair.verdict for pair in own)
             graphs = "1 graph" if len(own) == 1 else f"{len(own)} graphs"
-            assert f"pays on {verdicts['faster']} of {graphs} and costs on {verdicts['slower']}." in sentence
+            assert f"faster on {verdicts['faster']} of {graphs}, slower on {verdicts['slower']}." in sentence
             if len(own) == 1:
-                assert f": {units.ratio(own[0].speedup)} the speed" in sentence
+                assert f": speedup {units.ratio(own[0].speedup)} over" in sentence
     assert seen
 
 

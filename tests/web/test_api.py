@@ -7,8 +7,8 @@ from tests.web.conftest import Lab, add_measurement
 from web.figure_sources import SOURCES
 from web.figures.bandwidth import BANDWIDTH
 from web.figures.case_history import CASE_HISTORY
-from web.figures.headline import HEADLINE
 from web.figures.history import HISTORY
+from web.figures.home_chart import HEADLINE
 from web.figures.matrix import MATRIX_FIGURES
 from web.studies import PAGES
 
@@ -62,12 +62,12 @@ def test_a_figure_shows_what_its_address_says(client: TestClient, lab: Lab) -> N
 @pytest.mark.parametrize(
     ("url", "status", "words"),
     [
-        ("nothing", 404, "known figures: side-by-side"),
-        ("formats?job=none", 404, "There is no job"),
-        ("formats?colour=red", 422, "no parameter 'colour'"),
+        ("nothing", 404, "Figures: side-by-side"),
+        ("formats?job=none", 404, "job 'none'"),
+        ("formats?colour=red", 422, "parameter 'colour'"),
         ("spy", 422, "?matrix=ID"),
-        ("spy?matrix=none", 404, "There is no matrix"),
-        ("spy?matrix=ingesting", 404, "is ingesting and has no picture"),
+        ("spy?matrix=none", 404, "matrix 'none'"),
+        ("spy?matrix=ingesting", 404, "has no picture (ingesting)"),
     ],
 )
 def test_what_cannot_be_drawn_is_a_problem(client: TestClient, lab: Lab, url: str, status: int, words: str) -> None:

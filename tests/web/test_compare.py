@@ -7,6 +7,7 @@ from gpu_engine.text.units import THIN
 from server.models import JobState
 from tests.samples.formats import HOSTILE, study_of, timed, untimed
 from tests.web.conftest import Lab, add_job, add_study, get, words
+from web.views.compare import NOT_INTERLEAVED, VIEWS
 
 
 @pytest.fixture
@@ -39,8 +40,8 @@ def test_a_job_offers_the_earlier_ones_with_cases_in_common(client: TestClient, 
     texts = {choice.value: choice.text.partition(" · ")[2] for choice in page.context["earlier"]}
     # Not those of another study, device or matrix, and none that came later; j4 has measured cold alone.
     assert texts == {
-        "j20": "job j20 · 5 cases in common",
-        "j1": "job j1 · 4 cases in common",
+        "j20": "job j20 · 5 common cases",
+        "j1": "job j1 · 4 common cases",
     }
     assert list(texts) == ["j20", "j1"]
     assert 'action="/jobs/j21/compare"' in page.text
@@ -52,8 +53,9 @@ def test_the_newer_job_is_judged_case_by_case_the_largest_change_first(
 ) -> None:
     page = get(client, "/jobs/j21/compare?with=j20")
     assert page.context["sentence"].replace(THIN, " ") == (
-        "Faster on 1 of 3 cases, slower on 1; the other 1 is not told apart. In the geometric mean the newer job is "
-        "1.25 × as fast. Beside these, 1 failed now, 1 missing now, 1 without a time before."
+        "Faster on 1 of 3 cases, slower on 1; no clear difference on the other 1. Geometric-mean speedup of the newer "
+        "job: 1.25 ×. Not compared: 1 failed in the newer job, 1 missing in the newer job, 1 without a timing in the "
+        "older job."
     )
     own = [(case.kernel, case.word, case.ratio.replace(THIN, " ")) for case in page.context["cases"]]
     assert own == [
@@ -66,8 +68,8 @@ def test_the_newer_job_is_judged_case_by_case_the_largest_change_first(
     ]
     assert '<span class="word faster">faster</span>' in page.text
     said = words(page.text)
-    assert "The rounds of two jobs are not interleaved" in said
-    assert "differed from itself by up to 0.1 % before, 0.4 % after" in said
+    assert NOT_INTERLEAVED in said
+    assert "A/A gap: up to 0.1 % before and 0.4 % after" in said
     # Whichever of the two the address begins with, the older one is before.
     assert get(client, "/jobs/j20/compare?with=j21").context["sentence"] == page.context["sentence"]
 
@@ -77,7 +79,7 @@ def test_only_what_differs(client: TestClient, before_and_after: Lab) -> None:
     (_, link) = page["show"].links
     there = get(client, link.href).context
     assert [case.kernel for case in there["cases"]] == ["ell/thread", "hyb/segmented", "csr/vector", "csr/scalar"]
-    assert [each.text for each in there["show"].links if each.current] == ["only what differs"]
+    assert [each.text for each in there["show"].links if each.current] == [VIEWS["different"]]
     assert there["sentence"] == page["sentence"]
     assert page["changed"].rows == (("rounds", "15", "40"), ("source of coo/segmented", "old", "new"))
 
@@ -92,11 +94,11 @@ def test_names_of_matrices_are_text(client: TestClient, lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("address", "status", "said"),
     [
-        ("/jobs/j1/compare", 422, "add ?with=ID"),
-        ("/jobs/j1/compare?with=none", 404, "There is no job 'none'"),
-        ("/jobs/j1/compare?with=j10", 422, "One job is of formats, the other of pagerank"),
-        ("/jobs/j1/compare?with=j2", 422, "The two jobs share no case"),
-        ("/jobs/j1/compare?with=j4&show=odd", 422, "show is 'odd'; it must be empty or one of different"),
+        ("/jobs/j1/compare", 422, "?with=ID"),
+        ("/jobs/j1/compare?with=none", 404, "job 'none'"),
+        ("/jobs/j1/compare?with=j10", 422, "different studies: formats and pagerank"),
+        ("/jobs/j1/compare?with=j2", 422, "no "),
+        ("/jobs/j1/compare?with=j4&show=odd", 422, "show is 'odd'"),
     ],
 )
 def test_what_cannot_be_compared_says_why(client: TestClient, lab: Lab, address: str, status: int, said: str) -> None:
@@ -109,4 +111,4 @@ def test_jobs_that_are_not_told_apart_have_no_mean(client: TestClient, lab: Lab)
     for job, wide in (("j20", 1.0), ("j21", 1.01)):
         add_job(lab.database, job, "cpu", JobState.SUCCEEDED, [timed("csr/vector", wide * 1e-3)])
     sentence = get(client, "/jobs/j21/compare?with=j20").context["sentence"]
-    assert sentence == "Faster on 0 of 1 case, slower on 0; the other 1 is not told apart."
+    assert sentence == "Faster on 0 of 1 case, slower on 0; no clear difference on the other 1."

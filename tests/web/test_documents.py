@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.web.conftest import Lab, get
-from web import documents, words
+from web import documents, glossary_help
 
 ROOT = Path(__file__).parents[2]
 ADDRESSES = [documents.href(name) for name in documents.names()]
@@ -36,18 +36,18 @@ def test_html_in_a_document_is_text() -> None:
 
 
 def test_an_unknown_document_is_not_found(client: TestClient) -> None:
-    assert "the documents are readme, glossary" in client.get("/docs/none").json()["detail"]
+    assert "Documents: readme, glossary" in client.get("/docs/none").json()["detail"]
 
 
 def test_words_that_are_explained_stand_in_the_glossary() -> None:
-    assert set(words.EXPLAINED) <= set(documents.terms())
-    assert documents.terms()["floor"].meaning.startswith("Compulsory bytes over the measured bandwidth")
+    assert set(glossary_help.EXPLAINED_IN_NAMES) <= set(documents.terms())
+    assert documents.terms()["roofline"].meaning.startswith("Compulsory bytes over the measured copy bandwidth")
 
 
 def test_a_word_is_explained_where_a_page_says_it_first(client: TestClient, lab: Lab) -> None:
     text = get(client, "/jobs/j1").text
     opened = re.findall(r'popovertarget="meaning-([^"]+)"', text)
     meanings = re.findall(r'class="meaning" id="meaning-([^"]+)"', text)
-    assert {"floor", "warm"} <= set(opened) <= set(meanings)
+    assert {"roofline", "warm"} <= set(opened) <= set(meanings)
     assert len(opened) == len(set(opened))
     assert "csr/<button" not in text

@@ -15,8 +15,9 @@ from gpu_engine.text.units import THIN
 from server.models import JobState
 from tests.samples.formats import HOSTILE, study_of, timed
 from tests.web.conftest import Lab, add_job, get
-from web.files import WRITERS
-from web.parts import TitledTable
+from web.components import TitledTable
+from web.files import LEADING, WRITERS
+from web.studies.formats import FORMATS
 
 TABLE = TitledTable(
     "A & B",
@@ -53,7 +54,7 @@ def test_tables_as_files_say_what_tables_say() -> None:
     tex = WRITERS[".tex"]([TABLE])
     for wanted in (r"kernel\_name", r"\textbf{1\,234}", r"50 \%", r"time (\textmu{}s)", r"\toprule"):
         assert wanted in tex
-    caption = r"\caption{A \& B. Bold: the fastest, and what is the same by its verdict.}"
+    caption = rf"\caption{{A \& B. {LEADING}}}"
     assert f"{caption}\n\\label{{tab:a-b}}\n\\begin{{tabular}}{{lr}}\n" in tex
     assert tex.endswith("\\end{tabular}\n\\end{table}\n")
     assert tex.count("rule") == 3
@@ -101,8 +102,8 @@ def test_kernels_by_matrices_are_those_of_the_answer(client: TestClient, lab: La
     busy = [timed(f"csr/k{n}", 1e-3, matrix="m2", aa_gap=0.9) for n in range(8)]
     add_job(lab.database, "j41", "cpu", JobState.SUCCEEDED, [*many, *busy])
     best = client.get("/formats/tables/pivot.tex?job=j41").text
-    place = "cpu $\\cdot$ warm $\\cdot$ 6 of 8 kernels $\\cdot$ machine busy on 1 of 2"
-    assert f"\\caption{{Time over that of the fastest kernel $\\cdot$ {place}. Bold:" in best
+    place = "cpu $\\cdot$ warm $\\cdot$ 6 of 8 kernels $\\cdot$ too noisy: 1 of 2"
+    assert f"\\caption{{Slowdown against the fastest kernel $\\cdot$ {place}. Bold:" in best
     assert [re.findall(r"bf[{](.*?)}", line) for line in best.splitlines() if "cnr-2000" in line] == [["1.00"]]
     rows = rows_of(client.get("/formats/tables/pivot.csv?job=j41&kernels=all").text)
     assert [(row["matrix"], row["csr/k0"]) for row in rows] == [
@@ -146,8 +147,8 @@ def test_every_folded_table_has_a_page_and_files(client: TestClient, lab: Lab) -
 
 
 def test_what_is_no_table_is_not_found(client: TestClient, lab: Lab) -> None:
-    assert "There is no table 'none'" in client.get("/formats/tables/none").json()["detail"]
-    assert "known endings: .csv, .md, .tex" in client.get("/formats/tables/pivot.xls").json()["detail"]
+    assert "no table 'none'" in client.get("/formats/tables/none").json()["detail"]
+    assert "Endings: .csv, .md, .tex" in client.get("/formats/tables/pivot.xls").json()["detail"]
 
 
 @pytest.mark.parametrize("name", ["jobs", "matrices", "devices"])
@@ -162,7 +163,7 @@ def test_lists_are_files_at_the_address_of_their_page(client: TestClient, lab: L
 
 def test_a_figure_says_where_it_comes_from(client: TestClient, lab: Lab) -> None:
     meta = client.get("/api/v1/figures/formats?job=j1").json()["layout"]["meta"]
-    assert meta["provenance"]["title"] == "GFLOP/s by kernel beside the floors"
+    assert meta["provenance"]["title"] == FORMATS.figure("formats").title
     (line,) = meta["provenance"]["lines"]
     assert re.fullmatch(r"A laptop's processor \(cpu\), measured \d{4}-\d\d-\d\d", line)
     spy = client.get("/api/v1/figures/spy?matrix=m1").json()["layout"]["meta"]

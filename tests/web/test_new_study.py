@@ -12,7 +12,7 @@ CONTRACTS = (
     "tests/web/studies",
     "tests/gpu_engine/studies/test_contract.py",
     "tests/gpu_engine/findings/test_contract.py",
-    "tests/gpu_engine/sampling/test_effort.py",
+    "tests/gpu_engine/sampling/test_sampling_options.py",
 )
 
 

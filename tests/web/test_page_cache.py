@@ -31,7 +31,7 @@ def cache() -> PageCache:
 def shown(lab: Lab, cache: PageCache) -> Callable[..., StudyPage]:
     def page(**chosen: tuple[str, ...]) -> StudyPage:
         with lab.database.read() as session:
-            return cache.kept(session, view.page, page_of("formats"), Selection().with_(**chosen))
+            return cache.get(session, view.page, page_of("formats"), Selection().with_(**chosen))
 
     return page
 

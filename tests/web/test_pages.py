@@ -21,8 +21,9 @@ from tests.conftest import AddMatrix
 from tests.samples.formats import study_of, timed
 from tests.web.conftest import CPU, ON_EVERY_PAGE, Lab, add_job, add_measurement, get, sample_matrix, words
 from web import contexts, job_contexts, matrix_contexts
+from web.components import FindingRowView
 from web.papers import PAPERS
-from web.parts import FindingLine
+from web.problem_hints import HINTS
 from web.selection import Selection
 from web.studies import PAGES as STUDY_PAGES
 from web.studies.base import StudyPage
@@ -88,9 +89,9 @@ def test_names_of_strangers_are_text(client: TestClient, lab: Lab, url: str) -> 
 
 def test_home_says_the_newest_verdict_in_words(client: TestClient, lab: Lab) -> None:
     said = words(get(client, "/").text)
-    assert "csr/vector is fastest on cpu, warm: 2.50 GFLOP/s, 50 % of the floor" in said
+    assert "csr/vector is fastest on cpu, warm: 2.50 GFLOP/s" in said
     assert "about 1 min 5 s left" in said
-    assert "place 1 in the queue of cpu" in said
+    assert "position 1 in the queue of cpu" in said
     assert "20.0 GB/s" in said
 
 
@@ -117,7 +118,7 @@ def test_home_makes_findings_anew_when_something_was_measured_and_shows_the_queu
 ) -> None:
     made, newest = [], home.newest_findings
 
-    def make(session: Session, study: StudyPage, asked: Selection) -> tuple[FindingLine, ...]:
+    def make(session: Session, study: StudyPage, asked: Selection) -> tuple[FindingRowView, ...]:
         made.append(study.name)
         return newest(session, study, asked)
 
@@ -133,19 +134,19 @@ def test_home_makes_findings_anew_when_something_was_measured_and_shows_the_queu
 
 
 def test_home_says_what_is_on_its_way(client: TestClient, database: Database, add_matrix: AddMatrix) -> None:
-    assert "Nothing has been measured here yet" in words(get(client, "/").text)
+    assert "No results yet." in words(get(client, "/").text)
     name = first_start.SAMPLES[0][0]
     add_matrix(sample_matrix(), name, "s1")
     begun = get(client, "/")
     assert begun.context["topics"] == "jobs,matrices"
-    assert "a study of them starts by itself" in words(begun.text)
-    assert "Nothing has been measured" not in begun.text
+    assert "Generating two sample matrices." in words(begun.text)
+    assert "No results yet." not in begun.text
     devices.register(database, [CPU])
     job = queue.submit(database, Settings(), queue.JobRequest("formats", ("s1",), device="cpu"), first_start.KEY)[0]
     running = get(client, "/")
     assert (running.context["sample"].id, running.context["topics"]) == (job.id, "jobs")
     assert "queued · two generated matrices, five kernels, on cpu" in words(running.text)
-    assert "Nothing has been measured" not in running.text
+    assert "No results yet." not in running.text
 
 
 def test_home_says_that_recordings_are_read_in(
@@ -156,9 +157,9 @@ def test_home_says_that_recordings_are_read_in(
     (tmp_path / "h200").mkdir()
     (tmp_path / "h200" / "formats.json.gz").touch()
     import_recordings.run(database, tmp_path)
-    assert "are still being read in" in seen[0].text
+    assert "Importing the reference results" in seen[0].text
     assert seen[0].context["topics"] == "jobs,matrices"
-    assert "are still being read in" not in get(client, "/").text
+    assert "Importing the reference results" not in get(client, "/").text
 
 
 def test_a_matrix_page_says_what_was_wrong_with_its_file(client: TestClient, lab: Lab) -> None:
@@ -170,7 +171,7 @@ def test_job_pages_follow_their_job_until_it_is_over(client: TestClient, lab: La
     running, over = get(client, "/jobs/j4").context, get(client, "/jobs/j1").context
     assert (running["topics"], running["over"], running["status"]) == ("job:j4", False, "attempt 2, 3 of 16 cases done")
     assert (over["topics"], over["over"], over["counts"]) == ("", True, "12 of 16 cases measured, 4 skipped.")
-    assert get(client, "/jobs/j5").context["status"] == "place 1 in the queue"
+    assert get(client, "/jobs/j5").context["status"] == "position 1 in the queue"
     assert "The device failed." in get(client, "/jobs/j3").text
 
 
@@ -197,15 +198,15 @@ def test_every_generator_has_its_form(client: TestClient, lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("url", "status", "words"),
     [
-        ("/matrices/none", 404, "There is no matrix"),
-        ("/jobs/none", 404, "There is no job"),
-        ("/nowhere", 404, "There is nothing at '/nowhere'."),
-        ("/formats?cache=hot", 422, "it must be one of"),
-        ("/formats?fromat=csr", 422, "There is no parameter"),
-        ("/jobs?state=lost", 422, "There is no job state"),
-        ("/matrices?sort=colour", 422, "cannot be sorted"),
-        ("/devices?x=1", 422, "this page takes none"),
-        ("/static/0/app.css", 404, "reload the page"),
+        ("/matrices/none", 404, "matrix 'none'"),
+        ("/jobs/none", 404, "job 'none'"),
+        ("/nowhere", 404, "'/nowhere'"),
+        ("/formats?cache=hot", 422, "cache is 'hot'"),
+        ("/formats?fromat=csr", 422, "'fromat'"),
+        ("/jobs?state=lost", 422, "'lost'"),
+        ("/matrices?sort=colour", 422, "'colour'"),
+        ("/devices?x=1", 422, "This page takes none"),
+        ("/static/0/app.css", 404, "Reload the page"),
     ],
 )
 def test_errors_are_pages_for_browsers_and_problems_for_programs(
@@ -222,7 +223,7 @@ def test_errors_are_pages_for_browsers_and_problems_for_programs(
 
 def test_an_error_page_says_what_to_do_in_the_words_of_the_pages(client: TestClient, lab: Lab) -> None:
     text = get(client, "/jobs/none").text
-    assert "There is no job &#39;none&#39;. The page Jobs lists them." in text
+    assert HINTS["list_jobs"] in text
     assert "GET /api" not in text
 
 

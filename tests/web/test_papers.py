@@ -27,6 +27,7 @@ from web.papers.base import Exhibit, Paper
 from web.results import results_of
 from web.selection import Selection
 from web.studies import page_of
+from web.views.papers import NOT_CHECKED
 
 every_paper = pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
 
@@ -132,17 +133,18 @@ def test_what_is_said_is_what_the_findings_say(client: TestClient, measured: Any
     shown = [row for row in parts["Figure 6"].statements.rows if row[3] == ON_GPU]
     assert [row[0] for row in shown] == [c.statement for c in wanted]
     assert [row[2] for row in shown] == [c.numbers for c in wanted]
-    assert shown[0][1:3] == ("agrees", "Holds for 1 of 1. For memplus 1.50 × (faster).".replace(" ×", "\u202f×"))
-    assert "agrees" in parts["Figure 6"].said
+    assert shown[0][1] == "agrees"
+    assert "1.50\u202f×" in shown[0][2]
+    assert "agrees" in parts["Figure 6"].verdict_counts
     # No matrix here is lnsp3937, and the devices are two: the CPU has no time in PELLR and says nothing.
-    assert ("cannot be said", "No lnsp3937 here has the times.") in {row[1:3] for row in shown}
+    assert (NOT_CHECKED, True) in {(row[1], "lnsp3937" in row[2]) for row in shown}
 
 
 def test_where_nothing_is_measured_that_is_the_reason(client: TestClient) -> None:
     response = get(client, "/papers/msrep")
     assert response.context["devices"] == ()
     rows = [row for part in response.context["exhibits"] if part.statements for row in part.statements.rows]
-    assert {row[1:3] for row in rows} == {("cannot be said", "Nothing of the study scaling has been measured here.")}
+    assert {row[1:3] for row in rows} == {(NOT_CHECKED, "No results of the study scaling.")}
     assert all(part.chart is None for part in response.context["exhibits"])
 
 
@@ -195,8 +197,8 @@ def test_the_page_of_a_paper_says_how_long_its_study_takes_and_names_its_other_s
 ) -> None:
     page = get(client, "/papers/cpms-pagerank")
     texts = [choice.text for choice in page.context["trial"].devices]
-    assert all(text.endswith(" for the chosen matrices") for text in texts)
-    assert 'href="/measure?study=products"' in page.text
+    assert all(text.endswith(" for the selected matrices") for text in texts)
+    assert 'href="/measure?study=reduced_spmv"' in page.text
     assert 'href="/measure?study=' not in get(client, "/papers/pellr").text.partition('id="contents"')[0]
 
 
@@ -222,9 +224,9 @@ def test_citations_are_whole() -> None:
 @pytest.mark.parametrize(
     ("address", "status", "said"),
     [
-        ("/papers/none", 404, "There is no paper 'none'"),
-        ("/papers/pellr?device=cuda:9", 422, "There are no results of this paper's studies on 'cuda:9'"),
-        ("/papers?x=1", 422, "this page takes none"),
+        ("/papers/none", 404, "paper 'none'"),
+        ("/papers/pellr?device=cuda:9", 422, "on 'cuda:9'"),
+        ("/papers?x=1", 422, "This page takes none"),
     ],
 )
 def test_what_is_not_there_is_an_error(client: TestClient, address: str, status: int, said: str) -> None:

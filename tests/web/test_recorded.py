@@ -16,7 +16,7 @@ from tests.conftest import AddMatrix
 from tests.samples.formats import study_of
 from tests.samples.recording import GRID, grid, sample
 from tests.web.conftest import CPU, Lab, add_job, get, sample_matrix, words
-from web.views.study import ALL
+from web.views.study import ALL, NO_PICTURES
 
 H200, NAMED = "recorded:h200", "NVIDIA H200 (recorded)"
 """A device in addresses and data, and as pages call it."""
@@ -96,22 +96,22 @@ def test_a_recorded_matrix_of_the_collection_says_where_it_is(client: TestClient
 def test_a_recorded_matrix_leads_to_the_one_with_values(client: TestClient, own: str) -> None:
     page = get(client, f"/matrices/{GRID_ID}")
     assert [(twin.text, twin.href) for twin in page.context["origin"].twins] == [("mine", "/matrices/mine")]
-    assert "Generate it here" not in page.text
+    assert "generate-button" not in page.text
 
 
 def test_a_recorded_matrix_has_the_picture_of_the_one_with_values(client: TestClient, own: str) -> None:
     without = get(client, f"/formats?device={H200}&matrix={WEB_ID}")
     assert without.context["structure"] == ()
-    assert "None of these matrices is here with its values, so there is no picture of them." in words(without.text)
+    assert NO_PICTURES in words(without.text)
     both = get(client, f"/formats?device={H200}&matrix={WEB_ID}&matrix={GRID_ID}")
     assert [chart.url for chart in both.context["structure"]] == ["/api/v1/figures/spy?matrix=mine"]
-    assert "None of these matrices" not in words(both.text)
+    assert NO_PICTURES not in words(both.text)
 
 
 def test_a_study_without_results_says_that_recordings_are_still_to_come(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = "Recordings that came with this release are still being read in"
+    said = "Importing the reference results of this release."
     assert said not in words(get(client, "/pagerank").text)
     monkeypatch.setattr("server.import_recordings._running", threading.Event())
     import_recordings._running.set()
@@ -120,7 +120,7 @@ def test_a_study_without_results_says_that_recordings_are_still_to_come(
 
 def test_home_leads_to_the_recorded_comparison(client: TestClient, imported: None) -> None:
     page = get(client, "/")
-    assert "compare the formats on NVIDIA H200 (recorded)." in words(page.text)
+    assert "formats on NVIDIA H200 (recorded)." in words(page.text)
     assert [line.state for line in page.context["devices"]] == ["recorded"]
     # What was recorded elsewhere is no result of this service.
     assert page.context["findings"] == ()

@@ -15,8 +15,8 @@ from web.figure_sources import SOURCES
 from web.figures.bandwidth import BANDWIDTH
 from web.figures.base import Role
 from web.figures.case_history import CASE_HISTORY
-from web.figures.headline import HEADLINE
 from web.figures.history import HISTORY
+from web.figures.home_chart import HEADLINE
 from web.figures.matrix import MATRIX_FIGURES
 from web.pictures import Picture
 from web.studies import PAGES

@@ -48,7 +48,7 @@ def test_those_of_a_gpu_take_a_matrix_there() -> None:
     compile(lines, "snippet", "exec")
     assert lines.startswith("import cupy as np\n")
     assert 'matrix = cupyx.scipy.sparse.csr_matrix(scipy.io.mmread("matrix.mtx").tocsr())' in lines
-    assert "# 2.00 ms a product on cuda:0, warm\n" in lines.replace("\u202f", " ")
+    assert "# 2.00 ms per SpMV on cuda:0, warm\n" in lines.replace("\u202f", " ")
     assert 'sparsight.operator(matrix, kernel="csr/vector16")' in lines
 
 

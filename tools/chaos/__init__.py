@@ -1,1 +1,1 @@
-"""Kills parts of the service at random, again and again, under a queue of real jobs, and checks the books."""
+"""Random kills of service parts under a queue of real jobs, followed by consistency checks."""

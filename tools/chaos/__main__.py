@@ -1,7 +1,8 @@
-"""`python -m tools.chaos --kills 1000 --seed 1`: so many kills, shared by databases and victims, in pieces.
+"""`python -m tools.chaos --kills 1000 --seed 1`: kill parts of the service at random, and check for lost work.
 
-Each piece has a home and a database of its own, and prints a line of JSON; a table follows, and for `--sum LOG` nothing
-but the table of what such lines in a log add up to. Exit status 1 where anything is lost, doubled, stuck or wrong.
+The kills are split into scenarios per database and victim. Each scenario has its own data directory and database, and
+prints a line of JSON. A table of the sums follows. With `--sum LOG`, only the table of the lines in that log is
+printed. Exit status 1 if anything is lost, doubled, stuck, or wrong.
 """
 
 import argparse
@@ -16,24 +17,24 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tests.postgres import DATABASES, serve
-from tools.chaos.books import Report
-from tools.chaos.ground import Ground
-from tools.chaos.piece import run
+from tools.chaos.consistency import Report
+from tools.chaos.environment import Ground
+from tools.chaos.scenario import run
 from tools.chaos.services import SERVICES, Zygote
 from tools.chaos.victims import VICTIMS, Victim
 
 PIECE = 250
-"""Most kills of a piece: compiling its kernels takes as long as dozens of kills."""
+"""Maximum number of kills per scenario: compiling its kernels takes as long as dozens of kills."""
 
 SHIPPED = 0.04
-"""Of the kills: under Ray, and with every process started as a user does, each takes many seconds."""
+"""Share of kills under Ray with all processes started as a user does; each takes many seconds."""
 
 FAULTS = ("lost", "doubled", "stuck", "wrong")
 COUNTS = ("kills", "jobs", "failed_jobs", "cases", "failed_cases", "attempts", "matrices", *FAULTS, "seconds")
 
 
 def pieces(options: argparse.Namespace) -> Iterator[tuple[str, str, Victim, int]]:
-    """(database, service, victim, kills), those of each database, service and victim spread over the run."""
+    """Yield (database, service, victim, kills), with the kills of each combination spread over the run."""
     cells = [
         (database, service, victim)
         for victim in VICTIMS
@@ -42,16 +43,16 @@ def pieces(options: argparse.Namespace) -> Iterator[tuple[str, str, Victim, int]
         if database in options.database and service in options.service and victim.name in options.victim
     ]
     shares = [cell[2].share * (SHIPPED if cell[1] == "shipped" else 1 - SHIPPED) for cell in cells]
-    owed = [max(1, round(options.kills * share / sum(shares))) for share in shares]
-    while any(owed):
+    remaining = [max(1, round(options.kills * share / sum(shares))) for share in shares]
+    while any(remaining):
         for number, (database, service, victim) in enumerate(cells):
-            if kills := min(owed[number], options.piece):
-                owed[number] -= kills
+            if kills := min(remaining[number], options.piece):
+                remaining[number] -= kills
                 yield database, service, victim, kills
 
 
 def table(reports: Sequence[Report]) -> str:
-    """One row for each database, service and victim, and one of their sums."""
+    """Return a row for each database, service, and victim, and a row of their sums."""
     groups = defaultdict(list)
     for report in reports:
         groups[report.database, report.service, report.victim].append(report)
@@ -66,12 +67,12 @@ def table(reports: Sequence[Report]) -> str:
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """The options; without a choice all of each kind."""
+    """Return the options; each choice defaults to all values."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of the first piece; the next: + 1")
-    parser.add_argument("--piece", type=int, default=PIECE, help="most kills of a piece")
-    parser.add_argument("--sum", type=Path, help="a log: print the table of its lines, and kill nothing")
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="seed of the first scenario")
+    parser.add_argument("--piece", type=int, default=PIECE, help="maximum number of kills per scenario")
+    parser.add_argument("--sum", type=Path, help="log whose lines are summed up; nothing is killed")
     known = {"victim": [victim.name for victim in VICTIMS], "database": DATABASES, "service": list(SERVICES)}
     for name, choices in known.items():
         parser.add_argument(f"--{name}", choices=choices, action="append")
@@ -82,7 +83,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def main() -> int:
-    """Runs the pieces, or sums up a log."""
+    """Run the scenarios, or sum up a log."""
     options = parse()
     # As at Ctrl-C: Postgres and the service end with it.
     signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""Clients that keep the queue from running dry: they submit over HTTP, try until answered, and note each answer."""
+"""Clients that keep the queue filled: they submit over HTTP, retry until answered, and record each answer."""
 
 import random
 import threading
@@ -10,31 +10,31 @@ from sqlalchemy import func, select
 
 from server.db import AWAY, Database
 from server.models import TERMINAL, JobRow
-from tools.chaos.material import CALLS
 from tools.chaos.services import PATIENCE_S
+from tools.chaos.workloads import CALLS
 
 CLIENTS = 2
 WAITING = 3
-"""Jobs that the queue holds at least."""
+"""Minimum number of jobs in the queue."""
 
 UPLOADS = 0.1
-"""Of what a client sends that is a matrix."""
+"""Share of requests that upload a matrix."""
 
 AGAIN = 0.2
-"""Of the jobs that are asked for once more under the same key, after the answer."""
+"""Share of jobs that are submitted again with the same key after the answer."""
 
 PAUSE_S = 0.05
 TIMEOUT_S = 30.0
 
 
 class Clients:
-    """Threads that submit until the block ends; afterwards `jobs`, `matrices` and `wrong` hold what they were told."""
+    """Threads that submit until the block ends; `jobs`, `matrices`, and `wrong` then hold the answers."""
 
     def __init__(self, url: str, database: Database, matrix_ids: list[str], seed: int) -> None:
         self.jobs: dict[str, str] = {}
-        """Idempotency key → id of the job that was acknowledged."""
+        """Idempotency key → id of the acknowledged job."""
         self.matrices: dict[str, int] = {}
-        """Id of an acknowledged matrix → the status of the answer."""
+        """Id of an acknowledged matrix → status of the answer."""
         self.wrong: list[str] = []
         self._url = url
         self._database = database
@@ -43,12 +43,12 @@ class Clients:
         self._threads = [threading.Thread(target=self._run, args=(n, seed), daemon=True) for n in range(CLIENTS)]
 
     def __enter__(self) -> None:
-        """Begins to submit."""
+        """Start submitting."""
         for thread in self._threads:
             thread.start()
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
-        """Returns when everything that was sent has its answer, unless a person breaks off."""
+        """Wait until every request has its answer, except after Ctrl-C."""
         self._stopping.set()
         for thread in self._threads if error is not KeyboardInterrupt else ():
             thread.join()
@@ -81,9 +81,9 @@ class Clients:
             answer = self._answered(lambda: client.post("/jobs", json=body, headers={"Idempotency-Key": key}), (202,))
             if answer is None:
                 return
-            told = answer.json()["id"]
-            if self.jobs.setdefault(key, told) != told:
-                self.wrong.append(f"the key {key} made the jobs {self.jobs[key]} and {told}")
+            job_id = answer.json()["id"]
+            if self.jobs.setdefault(key, job_id) != job_id:
+                self.wrong.append(f"the key {key} made the jobs {self.jobs[key]} and {job_id}")
 
     def _upload(self, client: httpx.Client, name: str, chance: random.Random) -> None:
         entries = "".join(f"{i} {i} {chance.random()}\n" for i in range(1, 33))
@@ -98,7 +98,7 @@ class Clients:
             self._ready.append(matrix["id"])
 
     def _answered(self, call: Callable[[], httpx.Response], expected: tuple[int, ...]) -> httpx.Response | None:
-        """The answer, after as many tries as that takes; None where it is none that a caller may get."""
+        """Return the answer, after retries; None if the status is not allowed."""
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             try:

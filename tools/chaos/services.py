@@ -1,4 +1,4 @@
-"""SERVICES: the ways in which the service runs under chaos; each finds its parts by name and starts what was killed."""
+"""SERVICES: the ways to run the service in a scenario; each finds its parts and restarts them after a kill."""
 
 import json
 import os
@@ -20,34 +20,34 @@ from server.settings import Settings
 ROOT = Path(__file__).parents[2]
 PARTS = ("process", "dispatcher", "worker", "server")
 PATIENCE_S = 240.0
-"""What is not there by then never will be."""
+"""Limit after which a missing event counts as stuck."""
 
 STEP_S = 0.03
 ONE_THREAD = {"NUMBA_THREADING_LAYER": "workqueue", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-"""A process that OpenMP has threads in cannot be forked."""
+"""Settings without threads: a process with OpenMP threads cannot be forked."""
 
 THREADS = {"OMP_WAIT_POLICY": "PASSIVE", "NUMBA_CACHE_DIR": str(ROOT / ".pytest_cache" / "numba")}
 
 
 class StuckError(Exception):
-    """Something that must come did not."""
+    """An expected event did not come."""
 
 
 class Service(Protocol):
     """A running service."""
 
     def start(self) -> None:
-        """Starts it, or what of it was killed and that nobody else starts again."""
+        """Start it, or restart the killed parts that no other part restarts."""
 
     def find(self, part: str) -> psutil.Process | None:
-        """The process of that part, None while there is none."""
+        """Return the process of that part, None without one."""
 
     def stop(self) -> None:
-        """Ends it as a user does, and waits."""
+        """End it as a user does, and wait."""
 
 
 def wait(condition: Callable[[], object], what: str, patience_s: float = PATIENCE_S) -> None:
-    """Returns once the condition holds; raises StuckError."""
+    """Return once the condition holds; raise StuckError after the limit."""
     deadline = time.monotonic() + patience_s
     while not condition():
         if time.monotonic() > deadline:
@@ -56,21 +56,21 @@ def wait(condition: Callable[[], object], what: str, patience_s: float = PATIENC
 
 
 def lives(process: psutil.Process | None) -> bool:
-    """Whether it runs and is no zombie."""
+    """Return whether the process runs and is not a zombie."""
     with suppress(psutil.NoSuchProcess):
         return process is not None and process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     return False
 
 
 def environment(settings: Settings, folder: Path, more: Mapping[str, str]) -> dict[str, str]:
-    """Of every process of the service."""
+    """Return the environment of every process of the service."""
     ours = {"HOME": settings.home, "PORT": settings.port, "DATABASE_URL": settings.database_url, "LOG_FORMAT": "text"}
     given = {f"SPARSIGHT_{name}": str(value) for name, value in ours.items()}
     return {**os.environ, **THREADS, **given, **more, "TMPDIR": str(folder)}
 
 
 class Zygote:
-    """The process that forks warm services (warm.py), begun when the first is asked for; they end with the block."""
+    """The process that forks warm services (fork_pool.py), started on first use; its forks end with the block."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
@@ -83,9 +83,9 @@ class Zygote:
             self._process.communicate()
 
     def fork(self, part: str, environment: Mapping[str, str], log: Path) -> psutil.Process:
-        """A server or a worker with this environment, which appends what it says to the log."""
+        """Return a new server or worker with this environment, which appends its output to the log."""
         if self._process is None:
-            command = (sys.executable, "-m", "tools.chaos.warm")
+            command = (sys.executable, "-m", "tools.chaos.fork_pool")
             environ = {**os.environ, **THREADS, **ONE_THREAD}
             pipe = subprocess.PIPE
             self._process = subprocess.Popen(command, cwd=ROOT, env=environ, stdin=pipe, stdout=pipe, text=True)
@@ -97,7 +97,7 @@ class Zygote:
 
 
 class Warm:
-    """`serve --no-worker` and a worker beside it, as forks of a process that has imported and compiled everything."""
+    """`serve --no-worker` and a separate worker, as forks of a process with all imports and compiled kernels."""
 
     name = "warm"
 
@@ -108,25 +108,25 @@ class Warm:
         self._zygote = zygote
 
     def start(self) -> None:
-        """Forks or begins what does not run."""
+        """Fork the parts that do not run."""
         for part in ("server", "worker"):
             if not lives(self._parts.get(part)):
                 self._parts[part] = self._zygote.fork(part, self._environment, self._log)
 
     def find(self, part: str) -> psutil.Process | None:
-        """As in Service."""
+        """Return the process of that part, None without one."""
         with suppress(psutil.NoSuchProcess):
             if part in self._parts:
                 return self._parts[part]
             below = (child for child in self._parts["worker"].children() if child.name() == "dispatcher")
-            found = next(below, None)
-            if part == "dispatcher" or found is None:
-                return found
-            return next((child for child in found.children(recursive=True) if child.name() == "measure"), None)
+            dispatcher = next(below, None)
+            if part == "dispatcher" or dispatcher is None:
+                return dispatcher
+            return next((child for child in dispatcher.children(recursive=True) if child.name() == "measure"), None)
         return None
 
     def stop(self) -> None:
-        """As in Service."""
+        """End all parts and wait."""
         for part in self._parts.values():
             with suppress(psutil.NoSuchProcess):
                 part.terminate()
@@ -144,7 +144,7 @@ class Shipped:
         self._server: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Forks or begins what does not run."""
+        """Start the server if it does not run."""
         if self._server is None or self._server.poll() is not None:
             command = ("-P", "-m", "sparsight", "serve")
             environ = environment(self._settings, self._folder, {})
@@ -154,21 +154,23 @@ class Shipped:
                 )
 
     def find(self, part: str) -> psutil.Process | None:
-        """As in Service."""
+        """Return the process of that part, None without one."""
         assert self._server
         with suppress(psutil.NoSuchProcess, StopIteration):
-            found = psutil.Process(self._server.pid)
+            process = psutil.Process(self._server.pid)
             for level, word in (("worker", "worker"), ("dispatcher", "server.jobs.dispatcher")):
                 if part == "server":
-                    return found
-                found = next(child for child in found.children() if word in child.cmdline())
+                    return process
+                process = next(child for child in process.children() if word in child.cmdline())
                 if part == level:
-                    return found
-            return next(p for p in found.children(recursive=True) if "".join(p.cmdline()).startswith("ray::run_study"))
+                    return process
+            return next(
+                p for p in process.children(recursive=True) if "".join(p.cmdline()).startswith("ray::run_study")
+            )
         return None
 
     def stop(self) -> None:
-        """As in Service."""
+        """End the server and wait."""
         assert self._server
         self._server.terminate()
         self._server.wait(PATIENCE_S)
@@ -178,23 +180,23 @@ SERVICES = {service.name: service for service in (Warm, Shipped)}
 
 
 def free_port() -> int:
-    """A port of this host that nobody listens on."""
+    """Return a port of this host on which nobody listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
 
 
 def left(settings: Settings) -> list[str]:
-    """Processes of the service that still run: those with its home in their environment, or its log for their words."""
-    found = []
+    """Return running processes of the service, identified by data directory or log."""
+    running = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             if _is_of(process, settings.home) and lives(process):
-                found.append(f"{process.pid} {process.name()}")
-    return found
+                running.append(f"{process.pid} {process.name()}")
+    return running
 
 
 def _is_of(process: psutil.Process, home: Path) -> bool:
-    # A fork shows the environment of the process that it is a fork of, but its words go to its own log.
+    # A fork shows the environment of its parent process, but writes to its own log.
     with suppress(OSError):
         if os.readlink(f"/proc/{process.pid}/fd/2") == str(home / "log"):
             return True
@@ -202,5 +204,5 @@ def _is_of(process: psutil.Process, home: Path) -> bool:
 
 
 def postgres_folder(settings: Settings) -> Path:
-    """Where the data of its Postgres lies, and its socket."""
+    """Return the folder of the data and the socket of Postgres."""
     return Path(str(make_url(settings.database_url).query["host"]))

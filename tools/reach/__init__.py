@@ -1,1 +1,1 @@
-"""What of a running service other users and other addresses reach."""
+"""Access tests: the parts of a running service that other users and addresses can reach."""

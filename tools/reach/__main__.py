@@ -1,8 +1,8 @@
-"""What of a running service others reach: every socket that it listens on, its files, memory and environment.
+"""Access tests of a running service: its listening sockets, its files, its memory, and its environment.
 
-`python -m tools.reach` starts the service with a worker and a token, as a user does, and tries each from another user's
-account and from another address (a network namespace); it needs root for both. It prints what listens, what was tried
-from where and what the answer was, and ends with 1 where anything but a refusal came, with 3 where it could not try.
+`python -m tools.reach` starts the service with a worker and a token, as a user does. It tries each access from the
+account of another user and from another address (a network namespace), for which it needs root. It prints the sockets,
+the attempts with their origin, and the answers. Exit status 1 if any attempt was not refused, 3 if it could not try.
 """
 
 import os
@@ -21,21 +21,21 @@ import psutil
 
 from sparsight import Client
 from tests.server.jobs.conftest import wait_for
-from tools.reach.attempts import LIMIT_S, ask_ray, connect, of_folders, of_processes, of_socket
+from tools.reach.access_attempts import LIMIT_S, ask_ray, connect, of_folders, of_processes, of_socket
 from tools.reach.listeners import listeners
-from tools.reach.others import HERE, NOBODY, become_nobody, enter_namespace, isolated, namespace
+from tools.reach.other_users import HERE, NOBODY, become_nobody, enter_namespace, isolated, namespace
 from tools.service import Service
 
 USER, ADDRESS, PROGRAM = "another user", "another address", "our account"
 STUDY = "ray::run_study"
 GCS = "gcs_server"
 PARAMS = {"rounds": 199, "caches": ["cold", "warm"]}
-"""Of a job that runs for as long as everything is tried."""
+"""Parameters of a job that runs until all attempts are done."""
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """What was tried; `answer` of a refusal says of what kind it was."""
+    """An attempt; `answer` of a refusal is its kind."""
 
     what: str
     tried: str
@@ -45,7 +45,7 @@ class Attempt:
 
 
 def attempts(service: Service, family: list[psutil.Process], has_namespace: bool) -> Iterator[Attempt]:
-    """Everything that is tried."""
+    """Yield all attempts."""
     api = int(service.url.rpartition(":")[2])
     for listener in listeners(family):
         what = f"{listener.kind} {listener.place} ({listener.process})"
@@ -72,13 +72,13 @@ def attempts(service: Service, family: list[psutil.Process], has_namespace: bool
 
 
 def fill(folder: Path, token: str) -> str:
-    """The id of a matrix of some size in a new home, in which no samples are measured then."""
+    """Return the id of a large matrix in a new data directory, which therefore gets no sample matrices."""
     with Service(folder, "--no-worker", token=token) as service, Client(service.url, token) as client:
         return client.wait_matrix(client.generate("stencil", points=5, nx=1000, ny=1000)["id"])["id"]
 
 
 def study_process(family: list[psutil.Process]) -> psutil.Process | None:
-    """The process that measures, None while there is none."""
+    """Return the process that measures, None without one."""
     for process in family:
         with suppress(psutil.NoSuchProcess):
             if process.name() == STUDY:
@@ -87,7 +87,7 @@ def study_process(family: list[psutil.Process]) -> psutil.Process | None:
 
 
 def try_everything(folder: Path, has_namespace: bool) -> list[Attempt]:
-    """Starts the service and a job, and tries everything while it runs."""
+    """Start the service and a job, and make all attempts while it runs."""
     token = secrets.token_hex()
     matrix_id = fill(folder, token)
     with Service(folder, token=token) as service:
@@ -99,29 +99,29 @@ def try_everything(folder: Path, has_namespace: bool) -> list[Attempt]:
             tried = list(attempts(service, family, has_namespace))
             measuring = study_process(family)
     if measuring is None:
-        raise RuntimeError("The job ended before everything was tried: give it more rounds.")
+        raise RuntimeError("The job ended before all attempts were made. Increase the rounds in PARAMS.")
     return tried
 
 
 def table(tried: list[Attempt], has_namespace: bool) -> str:
-    """All attempts, and how many were not refused."""
+    """Return all attempts, and how many were not refused."""
     possible = "a network namespace with a pair of veth" if has_namespace else "NOT POSSIBLE HERE: ip netns is refused"
     lines = [f"Another user: uid {NOBODY}. Another address: {possible}.", ""]
     lines += ["| what | tried | from | answer | |", "| --- | --- | --- | --- | --- |"]
     for entry in tried:
         verdict = "refused" if entry.refused else "OPEN"
         lines.append(f"| {entry.what} | {entry.tried} | {entry.origin} | {entry.answer} | {verdict} |")
-    found = sum(not entry.refused for entry in tried)
-    return "\n".join([*lines, "", f"{len(tried)} attempts, {found} not refused", ""])
+    allowed = sum(not entry.refused for entry in tried)
+    return "\n".join([*lines, "", f"{len(tried)} attempts, {allowed} not refused", ""])
 
 
 def main() -> int:
-    """Tries everything, prints the table."""
+    """Make all attempts and print the table."""
     if os.geteuid() != 0:
-        sys.stderr.write("Nothing was tried: only root becomes another user and makes a network namespace.\n")
+        sys.stderr.write("No attempts: changing the user and creating a network namespace need root. Run as root.\n")
         return 3
     with tempfile.TemporaryDirectory(prefix="reach-") as name, namespace() as has_namespace:
-        # As a home stands beside others': what keeps them out has to be its own mode.
+        # As for a data directory next to those of others: only its own mode may keep them out.
         Path(name).chmod(0o755)
         tried = try_everything(Path(name), has_namespace)
     sys.stdout.write(table(tried, has_namespace))

@@ -1,4 +1,4 @@
-"""The sockets that processes listen on."""
+"""Sockets on which processes listen."""
 
 import os
 import re
@@ -9,12 +9,12 @@ from pathlib import Path
 import psutil
 
 LISTENS = 0x10000
-"""Of the flags in /proc/net/unix: __SO_ACCEPTCON."""
+"""Flag in /proc/net/unix of a listening socket: __SO_ACCEPTCON."""
 
 
 @dataclass(frozen=True)
 class Listener:
-    """A socket that a process of the service listens on; kind is tcp, udp or unix."""
+    """A socket on which a process of the service listens; kind is tcp, udp, or unix."""
 
     kind: str
     place: str
@@ -22,14 +22,14 @@ class Listener:
 
     @property
     def port(self) -> int:
-        """Of tcp and udp."""
+        """Return the port of a tcp or udp socket."""
         return int(self.place.rpartition(":")[2])
 
 
 def listeners(family: list[psutil.Process]) -> list[Listener]:
-    """Every socket on which these processes listen, or take datagrams."""
+    """Return every socket on which these processes listen, or receive datagrams."""
     owners = {process.pid: f"{process.pid} {process.name()}" for process in family}
-    found = [
+    sockets = [
         Listener(
             "tcp" if entry.type == socket.SOCK_STREAM else "udp",
             f"{entry.laddr.ip}:{entry.laddr.port}",
@@ -44,10 +44,10 @@ def listeners(family: list[psutil.Process]) -> list[Listener]:
     places = {row[6]: row[7] for row in rows if len(row) > 7 and int(row[3], 16) & LISTENS}
     for pid, owner in owners.items():
         for link in Path(f"/proc/{pid}/fd").iterdir():
-            held = re.fullmatch(r"socket:\[(\d+)\]", _target(link))
-            if held and held[1] in places:
-                found.append(Listener("unix", places[held[1]], owner))
-    return sorted(set(found), key=lambda entry: (entry.kind, entry.place))
+            inode = re.fullmatch(r"socket:\[(\d+)\]", _target(link))
+            if inode and inode[1] in places:
+                sockets.append(Listener("unix", places[inode[1]], owner))
+    return sorted(set(sockets), key=lambda entry: (entry.kind, entry.place))
 
 
 def _target(link: Path) -> str:

@@ -1,4 +1,4 @@
-"""Figure of a device: how fast its memory is, by the bytes that are moved again and again."""
+"""Figure of a device: memory bandwidth by footprint, the number of bytes that are moved repeatedly."""
 
 import plotly.graph_objects as go
 
@@ -9,11 +9,11 @@ from web.palette import OKABE_ITO
 
 HEIGHT_PX = 300
 SERIES = (("copy", 0, "solid", "circle"), ("read", 1, "dash", "square"))
-"""(name, colour, dash, marker)."""
+"""(name, color, dash, marker)."""
 
 
 def draw(profile: DeviceProfile) -> go.Figure:
-    """Copy and read rate over the footprint, both axes logarithmic; a line where the last-level cache ends."""
+    """Return copy and read bandwidth over the footprint, both log, with a line at the end of the last-level cache."""
     points = sorted(profile.bandwidth, key=lambda point: point.footprint_bytes)
     if not points:
         return blank("The bandwidth of this device has not been measured.")
@@ -22,17 +22,17 @@ def draw(profile: DeviceProfile) -> go.Figure:
     low, high = min(rates) / factor, max(rates) / factor
     figure = go.Figure()
     for name, color, dash, marker in SERIES:
-        own = [getattr(point, name) for point in points]
+        rates_of_series = [getattr(point, name) for point in points]
         figure.add_scatter(
             x=[point.footprint_bytes for point in points],
-            y=[rate / factor for rate in own],
+            y=[rate / factor for rate in rates_of_series],
             name=name,
             mode="lines+markers",
             line={"color": OKABE_ITO[color], "dash": dash, "width": 2},
             marker={"color": OKABE_ITO[color], "symbol": marker, "size": 8},
             hovertext=[
-                f"{name}: {units.rate(rate)} of {units.size(point.footprint_bytes)}"
-                for rate, point in zip(own, points, strict=True)
+                f"{name}: {units.rate(rate)} at {units.size(point.footprint_bytes)}"
+                for rate, point in zip(rates_of_series, points, strict=True)
             ],
             hoverinfo="text",
             meta={"role": "profile"},
@@ -44,7 +44,7 @@ def draw(profile: DeviceProfile) -> go.Figure:
         figure.add_scatter(
             x=[profile.cache_bytes] * 2,
             y=[low, high],
-            name="last-level cache ends",
+            name="last-level cache",
             mode="lines",
             line={"dash": "dot", "width": 2},
             hovertext=escape(f"last-level cache: {units.size(profile.cache_bytes)}"),
@@ -61,11 +61,12 @@ def draw(profile: DeviceProfile) -> go.Figure:
 
 
 def summary(profile: DeviceProfile) -> str:
-    """What there is to see: the fastest, and what is left of it beyond the cache."""
+    """Return the highest copy bandwidth and that of memory."""
     best = max(profile.bandwidth, key=lambda point: point.copy)
     return (
-        f"Bandwidth by the bytes that are moved again and again: copies reach {units.rate(best.copy)} with "
-        f"{units.size(best.footprint_bytes)}, {units.rate(profile.memory.copy)} from memory. Floors divide by these."
+        f"Measured bandwidth by footprint. Copies reach {units.rate(best.copy)} at "
+        f"{units.size(best.footprint_bytes)} and {units.rate(profile.memory.copy)} from memory. "
+        "Rooflines are computed from these rates."
     )
 
 

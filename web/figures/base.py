@@ -1,4 +1,4 @@
-"""What every figure shares: an empty state, text that Plotly shows as it is, axes, and the table beside it."""
+"""Shared pieces of all figures: the empty state, escaped text, log axes, captions, and the classes of a figure."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -16,10 +16,10 @@ STEPS = ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 1.2, 1.4
 TICKS_MIN = 4
 
 POWERS_BELOW = 1e-4
-"""With a tick below it all ticks of an axis are powers of ten: `0.0001` beside `10⁻⁶` would be two forms."""
+"""If a tick lies below this, all ticks of the axis are powers of ten, so that `0.0001` never stands next to `10⁻⁶`."""
 
-FOUND = 2
-"""Most findings in a caption."""
+OBSERVATIONS_MAX = 2
+"""Maximum number of observations in the first line of a caption."""
 
 Role = Literal[
     "kernel",
@@ -39,15 +39,15 @@ Role = Literal[
     "level",
     "histogram",
 ]
-"""What a trace is, in its `meta`: static/paint.js paints each in the theme of the page."""
+"""Role of a trace, stored in its `meta`; static/paint.js colors each role in the theme of the page."""
 
 Info = TypeVar("Info")
-"""What a figure draws: a frozen dataclass of numbers and names."""
+"""Numbers and names that a figure draws: a frozen dataclass."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing(Generic[Info]):
-    """A figure of a matrix, a device or a history; draw: the Plotly figure."""
+    """A figure of a matrix, a device, or a history; draw: returns the Plotly figure."""
 
     name: str
     title: str
@@ -56,11 +56,11 @@ class Drawing(Generic[Info]):
 
 @dataclass(frozen=True, slots=True)
 class Figure(Drawing[Info]):
-    """A figure of a study: its info is computed once, and drawn, told and tabled from that.
+    """A figure of a study, whose info is computed once for the drawing, the summary, and the table.
 
-    info          what it shows, from the data of the study
-    summary       what there is to see, as `caption` has it; table: its numbers
-    matrices_min  with fewer matrices it says nothing; devices_min: with fewer devices
+    info          returns the numbers of the figure from the data of the study
+    summary       returns the text of the figure in the form of `caption`; table: returns its numbers
+    matrices_min  smallest number of matrices for which the figure makes sense; devices_min: the same for devices
     """
 
     summary: Callable[[Info], str]
@@ -70,29 +70,36 @@ class Figure(Drawing[Info]):
     info: Callable[[StudyData], Info] = field(kw_only=True)
 
 
-def caption(what: str, found: Iterable[str] = (), more: Iterable[str] = ()) -> str:
-    """A summary whose first line is what a page shows below the heading of the figure; what comes after it is folded.
+def caption(what: str, observations: Iterable[str] = (), more: Iterable[str] = ()) -> str:
+    """Return a summary whose first line stands below the heading of the figure; further lines are folded.
 
-    what   what is drawn, and what is not; found: what there is to see, of which the first FOUND are shown
-    more   how it was made, and what it does not say
+    what          what the figure shows, and what it omits
+    observations  what the reader can see; the first line has up to OBSERVATIONS_MAX of them
+    more          method and limits
     """
-    seen, rest = list(found), [" ".join(map(str.strip, more))]
-    lines = [" ".join(map(str.strip, part)).strip() for part in ((what, *seen[:FOUND]), (*seen[FOUND:], *rest))]
+    visible, details = list(observations), " ".join(filter(None, map(str.strip, more)))
+    folded = (*visible[OBSERVATIONS_MAX:], details)
+    lines = [" ".join(filter(None, map(str.strip, part))) for part in ((what, *visible[:OBSERVATIONS_MAX]), folded)]
     return "\n".join(filter(None, lines))
 
 
+def verdict_word(kind: str) -> str:
+    """Return a verdict as figures show it: `equal` for `same`, every other one unchanged."""
+    return "equal" if kind == "same" else kind
+
+
 def escape(text: str) -> str:
-    """Text that Plotly renders literally: it reads tags and entities in every label, and names come from strangers."""
+    """Return text that Plotly renders literally: it parses tags and entities in labels, and users choose names."""
     return _escape(text, quote=False)
 
 
 def shorten(text: str, limit: int = 24) -> str:
-    """Text that fits a title on a narrow screen."""
+    """Return the text, cut to `limit` characters so that it fits a title on a narrow screen."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def blank(sentence: str) -> go.Figure:
-    """A figure without axes that says why there is nothing to see."""
+    """Return a figure without axes that shows a sentence instead of data."""
     figure = go.Figure(layout={"template": "none", "height": 120, "margin": {"l": 8, "r": 8, "t": 8, "b": 8}})
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False)
@@ -102,7 +109,7 @@ def blank(sentence: str) -> go.Figure:
 
 @dataclass(frozen=True, slots=True)
 class LogAxis:
-    """A log axis as Plotly takes it, and the places before and after it for values that have no logarithm."""
+    """Settings of a log axis in Plotly, with positions before and after it for values that have no logarithm."""
 
     settings: dict[str, Any]
     before: float
@@ -110,10 +117,10 @@ class LogAxis:
 
 
 def log_axis(values: Sequence[float], before: str = "", after: str = "", least_span: float = 10.0) -> LogAxis:
-    """A log axis around the positive values, ticks at round numbers of each decade.
+    """Return a log axis around the positive values, with ticks at round numbers of each decade.
 
-    before, after  labels of a place left and right of the values, for zero and infinity; empty: no such place
-    least_span     the axis covers at least this factor
+    before, after  labels of a position left and right of the values, for zero and infinity; empty: no such position
+    least_span     minimum factor that the axis covers
     """
     positive = [value for value in values if value > 0 and math.isfinite(value)] or [1.0]
     low, high = min(positive), max(positive)
@@ -132,7 +139,7 @@ def log_axis(values: Sequence[float], before: str = "", after: str = "", least_s
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """The coarsest steps of a decade that give TICKS_MIN ticks; with many decades not every one has a tick."""
+    """Return the coarsest steps of a decade that give TICKS_MIN ticks; with many decades, some have no tick."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     every = 1 + len(decades) // 10
     ticks: list[float] = []
@@ -145,11 +152,11 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _short(tick: float) -> str:
-    """`0.05`, `20`, `5 k`, `10 M`: short enough for the ticks of a narrow screen."""
+    """Return a tick label for narrow screens: `0.05`, `20`, `5 k`, `10 M`."""
     factor, symbol = next(((f, s) for f, s in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if tick >= f), (1.0, ""))
     return f"{tick / factor:g}{THIN}{symbol}" if symbol else f"{tick:g}"
 
 
 def _power(tick: float) -> str:
-    """`10⁻⁶`, `2·10⁻⁶`; `1` as it is."""
+    """Return a tick label as a power of ten, `10⁻⁶` or `2·10⁻⁶`, and `1` as it is."""
     return "1" if tick == 1 else scientific(tick).replace(".0·", "·")

@@ -1,27 +1,27 @@
-"""Marks of times that do not count because the machine was busy: gray in every figure, whatever draws them."""
+"""Marks of times that are too noisy to count: gray in every figure."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings.history.records import Taken
+from gpu_engine.findings.history.records import HistoryPoint
 from gpu_engine.records import Measurement
 from web.figures.panels import LEGEND_LINE_PX
 
-ENTRY = "machine busy: does not count"
-"""In the legend, beside a gray square."""
+ENTRY = "too noisy, not counted"
+"""Legend entry of the gray marks."""
 
-HOVER = "The machine was busy: this does not count."
+HOVER = "Too noisy: this time is not counted."
+"""Last line of the hover text of a gray mark."""
 
-
-Evidence = Measurement | Taken
-"""What a mark is of; in a figure of several jobs it says of which."""
+Evidence = Measurement | HistoryPoint
+"""A measurement behind a mark; in a figure of several jobs it also names the job."""
 
 
 def key(m: Evidence) -> str:
-    """Return what tells a measurement from the others of a figure."""
-    return f"{m.job_id} {key(m.measurement)}" if isinstance(m, Taken) else f"{m.device} {m.case}"
+    """Return the string that identifies a measurement within a figure."""
+    return f"{m.job_id} {key(m.measurement)}" if isinstance(m, HistoryPoint) else f"{m.device} {m.case}"
 
 
 def keys(measurements: Iterable[Evidence]) -> set[str]:
@@ -32,19 +32,19 @@ def keys(measurements: Iterable[Evidence]) -> set[str]:
 def evidence(marks: Iterable[Sequence[Evidence]]) -> dict[str, Any]:
     """Return the settings of a trace that name the measurements behind each mark, for `gray`.
 
-    marks  of each mark the measurements: one of a time, two of a ratio, none of a bound
+    marks  measurements of each mark: one for a time, two for a ratio, none for a bound
     """
     named = [list(map(key, mark)) for mark in marks]
     return {"customdata": named} if any(named) else {}
 
 
 def gray(figure: go.Figure, busy: Collection[str]) -> go.Figure:
-    """Turn the marks gray behind which a busy measurement is, and say so in their hover texts and in the legend.
+    """Turn the marks of noisy measurements gray, and say so in their hover texts and in the legend.
 
     busy  keys of the measurements that do not count
 
-    `meta.busy` of a trace says which of its marks are gray; static/paint.js paints them. The keys are taken off the
-    figure: of thousands of marks they would be most of it.
+    `meta.busy` of a trace holds a flag per mark; static/paint.js colors them. The keys are removed from the figure: of
+    thousands of marks, they would be most of its size.
     """
     marked = [trace for trace in figure.data if _mark(trace, busy)]
     if not marked:
@@ -67,10 +67,10 @@ def gray(figure: go.Figure, busy: Collection[str]) -> go.Figure:
 
 
 def _mark(trace: Any, busy: Collection[str]) -> bool:
-    """Note in a trace which of its marks are busy; return whether any is."""
+    """Store in a trace which of its marks are noisy; return whether any is."""
     if trace.customdata is None or "opens" in trace.meta:
         return False
-    flags = [any(own in busy for own in mark) for mark in trace.customdata]
+    flags = [any(name in busy for name in mark) for mark in trace.customdata]
     trace.customdata = None
     if not any(flags):
         return False
@@ -82,7 +82,7 @@ def _mark(trace: Any, busy: Collection[str]) -> bool:
 
 
 def _entry(trace: Any) -> go.Scatter:
-    """Take over a trace's entry in the legend, which would have the gray of its first mark."""
+    """Replace the legend entry of a trace, which would otherwise have the gray of its first mark."""
     marker, trace.showlegend = trace.marker, False
     looks = {name: _first(marker[name]) if name in marker else None for name in ("color", "symbol", "size", "opacity")}
     is_bar = isinstance(trace, go.Bar)
@@ -100,13 +100,13 @@ def _entry(trace: Any) -> go.Scatter:
 
 
 def _legend(trace: Any) -> go.Scatter:
-    """Return the entry of the legend that says what is gray; trace: any that has such marks."""
+    """Return the legend entry of the gray marks; trace: any trace that has some."""
     marker = {"symbol": "square", "size": 10, "line": {"width": 1}}
     return _in_legend(trace, name=ENTRY, mode="markers", marker=marker, showlegend=True, meta={"role": "busy"})
 
 
 def _in_legend(trace: Any, **options: Any) -> go.Scatter:
-    """Return a trace on the axes of another one that is in the legend alone."""
+    """Return a trace on the axes of another one that appears only in the legend."""
     return go.Scatter(x=[None], y=[None], xaxis=trace.xaxis, yaxis=trace.yaxis, hoverinfo="skip", **options)
 
 

@@ -1,4 +1,4 @@
-"""Figures of one matrix: where its entries lie, and how long its rows are."""
+"""Figures of one matrix: its sparsity pattern and its row lengths."""
 
 import math
 from collections.abc import Sequence
@@ -13,21 +13,23 @@ from web.pictures import Picture
 
 SIDE_PX = 380
 WHOLE, SEPARATORS = ",d", f".{THIN}"
-"""Whole numbers, digits grouped by three, as in the tables."""
+"""Format of whole numbers and the separators of their digits, as in the tables."""
 
 CELLS = 128
-"""Most cells of a side: about three pixels each."""
+"""Maximum number of cells per side: about three pixels each."""
 SQUARE_LIMIT = 4
-"""A matrix this many times longer than wide is drawn stretched: true proportions would leave a line."""
+"""A matrix longer than wide by more than this factor is stretched, because true proportions would leave a line."""
 
 
 def spy(counts: Sequence[Sequence[int]], n_rows: int, n_cols: int) -> go.Figure:
-    """Density of the entries on a log scale, row 0 on top; empty cells stay blank, and cells merge down to `CELLS`.
+    """Return the density of the nonzeros on a log scale, row 0 on top; empty cells stay blank.
 
-    counts  entries per cell [cell rows][cell columns], each cell the same share of n_rows × n_cols
+    counts  nonzeros per cell [cell rows][cell columns], each cell the same share of n_rows × n_cols
+
+    Cells merge down to `CELLS` per side.
     """
     if not counts or not counts[0] or n_rows == 0 or n_cols == 0:
-        return blank("The matrix has no entries to show.")
+        return blank("The matrix has no nonzeros to show.")
     figure = go.Figure(_density(counts, n_rows, n_cols))
     axis = {"constrain": "domain", "showgrid": False, "zeroline": False, "tickformat": WHOLE}
     figure.update_xaxes(title_text="column", range=[0, n_cols], side="top", **axis)
@@ -44,14 +46,14 @@ def _density(counts: Sequence[Sequence[int]], n_rows: int, n_cols: int) -> go.He
     cells = np.asarray(counts, dtype=np.int64)
     rows, cols = (-(-side // CELLS) for side in cells.shape)
     height, width = rows * n_rows / cells.shape[0], cols * n_cols / cells.shape[1]
-    # The last cells may reach past the matrix; the axes end where it does.
+    # The last cells may reach past the matrix; the axes end with the matrix.
     starts = np.arange(0, cells.shape[0], rows), np.arange(0, cells.shape[1], cols)
     merged = np.add.reduceat(np.add.reduceat(cells, starts[0], axis=0), starts[1], axis=1)
     top = int(merged.max())
     decades = range(math.floor(math.log10(max(top, 1))) + 1)
     return go.Heatmap(
-        name="entries per cell",
-        z=[[round(math.log10(entries), 3) if entries else None for entries in line] for line in merged.tolist()],
+        name="nonzeros per cell",
+        z=[[round(math.log10(nonzeros), 3) if nonzeros else None for nonzeros in line] for line in merged.tolist()],
         x0=width / 2,
         dx=width,
         y0=height / 2,
@@ -60,7 +62,7 @@ def _density(counts: Sequence[Sequence[int]], n_rows: int, n_cols: int) -> go.He
         zmax=max(math.log10(max(top, 1)), 1e-3),
         colorscale=[list(stop) for stop in SEQUENTIAL],
         colorbar={
-            "title": {"text": "entries per cell"},
+            "title": {"text": "nonzeros per cell"},
             "orientation": "h",
             "thickness": 8,
             "y": 0,
@@ -74,7 +76,7 @@ def _density(counts: Sequence[Sequence[int]], n_rows: int, n_cols: int) -> go.He
 
 
 def row_lengths(bins: Sequence[tuple[int, int, int]]) -> go.Figure:
-    """Number of rows by row length, in bins that double.
+    """Return the number of rows by row length, in bins that double.
 
     bins  (shortest, longest, rows), ascending lengths, both ends included
     """
@@ -88,13 +90,13 @@ def row_lengths(bins: Sequence[tuple[int, int, int]]) -> go.Figure:
             y=[rows for _, _, rows in bins],
             marker={"color": OKABE_ITO[0], "line": {"width": 0}},
             hovertext=[
-                f"{count(rows)} rows of {label} entries" for label, (_, _, rows) in zip(labels, bins, strict=True)
+                f"{count(rows)} rows of {label} nonzeros" for label, (_, _, rows) in zip(labels, bins, strict=True)
             ],
             hoverinfo="text",
             meta={"role": "histogram"},
         )
     )
-    figure.update_xaxes(title_text="entries in a row", type="category", tickangle=-45, automargin=True)
+    figure.update_xaxes(title_text="nonzeros per row", type="category", tickangle=-45, automargin=True)
     figure.update_yaxes(title_text="rows", rangemode="tozero", tickformat=WHOLE, automargin=True)
     figure.update_layout(
         template="none",
@@ -108,8 +110,6 @@ def row_lengths(bins: Sequence[tuple[int, int, int]]) -> go.Figure:
 
 
 MATRIX_FIGURES: tuple[Drawing[Picture], ...] = (
-    Drawing(
-        "spy", "Where the entries of a matrix lie", lambda picture: spy(picture.spy, picture.n_rows, picture.n_cols)
-    ),
-    Drawing("row-lengths", "How many rows have how many entries", lambda picture: row_lengths(picture.row_lengths)),
+    Drawing("spy", "Sparsity pattern", lambda picture: spy(picture.spy, picture.n_rows, picture.n_cols)),
+    Drawing("row-lengths", "Distribution of row lengths", lambda picture: row_lengths(picture.row_lengths)),
 )

@@ -1,4 +1,4 @@
-"""Panels one above the other, and legends that name each thing once: what figures of several matrices share."""
+"""Panels one above the other, and legends with one entry per name, shared by figures of several matrices."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,33 +9,33 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 GAP_PX = 60
-"""Between panels: the tick labels of one and the title of the next."""
+"""Distance between panels: the tick labels of one and the title of the next."""
 
 TOP_PX, BOTTOM_PX = 32, 48
-"""The first title; the axis title below the last panel."""
+"""Heights of the first title, and of the axis title below the last panel."""
 
 DOT = " · "
-"""Between the parts of a title."""
+"""Separator between the parts of a title."""
 
 LABEL_PX = 72
-"""The title and the tick labels of a y axis of numbers."""
+"""Width of the title and the tick labels of a numeric y axis."""
 
 LEGEND_LINE_PX, LEGEND_PER_LINE = 24, 6
-"""A legend below that; a narrow screen has fewer entries a line, and static/charts.js makes the figure taller."""
+"""Height of a legend line, and its entries; on a narrow screen static/charts.js makes the figure taller."""
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
 class Panels(Generic[Item]):
-    """What stands in the panels of a figure, from the top; number: how many of them are drawn, None: all."""
+    """The panels of a figure from the top; number: how many of them are drawn, None: all."""
 
     panels: tuple[Item, ...]
     number: int | None = None
 
     @property
-    def drawn(self) -> tuple[Item, ...]:
-        """The first of them; the table has all."""
+    def visible(self) -> tuple[Item, ...]:
+        """Return the panels that are drawn; the table has all."""
         return self.panels[: self.number]
 
 
@@ -49,13 +49,13 @@ def panels(
     label_px: int = LABEL_PX,
     **options: Any,
 ) -> go.Figure:
-    """Panels of these heights in pixels, one above the other; legend: how many entries it will have.
+    """Return panels of these heights in pixels, one above the other; legend: number of legend entries.
 
-    titles    parts between dots; what comes after the first and is the same in all of them is left out
-    columns   panels side by side that share their y axis; a title stands on the left, over the first of them
+    titles    parts separated by dots; parts after the first that all titles share are omitted
+    columns   panels side by side that share their y axis; a title stands on the left, above the first of them
     above_px  room between the title of a panel and the panel, for labels of its columns
-    across    panels that stand side by side where the page is wide enough, each with an axis of its own; label_px: what
-              the labels of that take. static/paint.js arranges them.
+    across    panels that stand side by side if the page is wide enough, each with its own axis, arranged by
+              static/paint.js; label_px: width of the labels of that axis
     """
     gap = GAP_PX + above_px
     inner = sum(heights) + gap * (len(heights) - 1)
@@ -68,7 +68,7 @@ def panels(
         row_heights=list(heights),
         horizontal_spacing=0.06 if columns > 1 else 0,
         vertical_spacing=gap / inner if len(heights) > 1 else 0,
-        subplot_titles=_apart(titles),
+        subplot_titles=_distinct_titles(titles),
     )
     figure.update_annotations(x=0, xanchor="left", yshift=above_px, font_size=13)
     figure.update_xaxes(automargin=True)
@@ -84,23 +84,23 @@ def panels(
     return figure
 
 
-def _apart(titles: Sequence[str]) -> list[str]:
-    # A panel beside the first of its row has none.
+def _distinct_titles(titles: Sequence[str]) -> list[str]:
+    # A panel next to the first of its row has no title.
     parts = [title.split(DOT) for title in titles if title]
     if len(parts) == 1 or len({*map(len, parts)}) > 1:
         return list(titles)
-    differs = [not place or len({*each}) > 1 for place, each in enumerate(zip(*parts, strict=True))]
+    differs = [not index or len({*each}) > 1 for index, each in enumerate(zip(*parts, strict=True))]
     return [DOT.join(compress(title.split(DOT), differs)) for title in titles]
 
 
 class Legend:
-    """Says of each name once that it is to be listed: a format has one entry, however many panels it is in."""
+    """Legend entries of a figure: a name has one entry, however many panels show it."""
 
     def __init__(self) -> None:
         self._listed: set[str] = set()
 
     def entry(self, name: str) -> dict[str, Any]:
-        """The settings of a trace of that name."""
+        """Return the settings of a trace with that name."""
         first = name not in self._listed
         self._listed.add(name)
         return {"name": name, "legendgroup": name, "showlegend": first}

@@ -1,4 +1,4 @@
-"""Whiskers: error bars that end where they stop saying anything, and axes that follow medians; of every figure."""
+"""Clipping of error bars, and axes that follow the medians, in every figure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
@@ -7,19 +7,19 @@ from typing import Any, Literal
 import plotly.graph_objects as go
 
 WHISKER_MAX = 4.0
-"""A whisker ends at so many times its median, or that fraction of it, with a mark."""
+"""A whisker ends at this multiple of its median, or that fraction of it, with a mark."""
 
 HEADROOM = 1.06
-"""An axis ends so far after the largest median, of a linear axis from zero."""
+"""End of a linear axis from zero, as a multiple of the largest median."""
 
 BEYOND = {"x": ("triangle-left", "triangle-right"), "y": ("triangle-down", "triangle-up")}
-"""Axis → marks of a whisker that goes on below and above."""
+"""Axis → marks of a whisker that continues below and above."""
 
 Letter = Literal["x", "y"]
 
 
 def clip(figure: go.Figure) -> go.Figure:
-    """Clip the whiskers of a figure that is drawn, mark those that go on, and end its linear axes by its medians."""
+    """Clip the whiskers of a figure, mark those that continue, and end its linear axes by its medians."""
     clipped = [mark for trace in figure.data for letter in ("x", "y") for mark in _clip(trace, letter)]
     for name in dict.fromkeys(_axis_of(trace, letter) for trace, letter in _with_whiskers(figure)):
         _end(figure, name)
@@ -33,13 +33,13 @@ def _with_whiskers(figure: go.Figure) -> Iterator[tuple[Any, Letter]]:
 
 
 def _bars(trace: Any, letter: str) -> Any:
-    """The error bars of a trace along an axis, None where it has none."""
+    """Return the error bars of a trace along an axis, None if it has none."""
     bars = getattr(trace, f"error_{letter}", None) if f"error_{letter}" in trace else None
     return bars if bars is not None and bars.array is not None else None
 
 
 def _clip(trace: Any, letter: Letter) -> Iterator[go.Scatter]:
-    """Clips the whiskers of a trace; a trace of marks for those that go on to either side."""
+    """Clip the whiskers of a trace; yield marks for those that continue to either side."""
     bars = _bars(trace, letter)
     if bars is None:
         return
@@ -65,16 +65,16 @@ def _shorter(lengths: Sequence[float], most: Sequence[float]) -> list[float]:
 
 def _marks(trace: Any, letter: Letter, goes_on: Sequence[bool], ends: Sequence[float], symbol: str) -> go.Scatter:
     other = "y" if letter == "x" else "x"
-    places = {letter: list(compress(ends, goes_on)), other: list(compress(trace[other], goes_on))}
+    coordinates = {letter: list(compress(ends, goes_on)), other: list(compress(trace[other], goes_on))}
     axes = {f"{each}axis": trace[f"{each}axis"] for each in ("x", "y") if trace[f"{each}axis"]}
     of = {} if trace.customdata is None else {"customdata": list(compress(trace.customdata, goes_on))}
     return go.Scatter(
-        **places,
+        **coordinates,
         **axes,
         **of,
         mode="markers",
         marker={"symbol": symbol, "size": 8},
-        hovertext=[f"the interval goes on past {WHISKER_MAX:g} times the median"] * len(places[letter]),
+        hovertext=[f"the interval continues past {WHISKER_MAX:g}× the median"] * len(coordinates[letter]),
         hoverinfo="text",
         showlegend=False,
         meta={"role": "beyond"},
@@ -82,20 +82,20 @@ def _marks(trace: Any, letter: Letter, goes_on: Sequence[bool], ends: Sequence[f
 
 
 def _axis_of(trace: Any, letter: Letter) -> str:
-    """`xaxis2` of a trace on the second x axis."""
+    """Return the name of the axis of a trace: `xaxis2` on the second x axis."""
     return f"{letter}axis{(trace[f'{letter}axis'] or letter)[1:]}"
 
 
 def _end(figure: go.Figure, name: str) -> None:
-    """Ends a linear axis without a range by its medians; what is beside them counts up to WHISKER_MAX of these."""
+    """End a linear axis without a range by its medians; other values count up to WHISKER_MAX times these."""
     axis, letter = figure.layout[name], name[0]
     if axis.range is not None or axis.type not in (None, "linear", "-"):
         return
     on_it = [trace for trace in figure.data if _axis_of(trace, letter) == name]  # type: ignore[arg-type]
     most = _largest(trace[letter] for trace in on_it if _bars(trace, letter))
-    beside = _largest(trace[letter] for trace in on_it if not _bars(trace, letter))
+    without_bars = _largest(trace[letter] for trace in on_it if not _bars(trace, letter))
     if most > 0:
-        axis.range = [0, HEADROOM * max(most, min(beside, WHISKER_MAX * most))]
+        axis.range = [0, HEADROOM * max(most, min(without_bars, WHISKER_MAX * most))]
 
 
 def _largest(arrays: Iterable[Iterable[Any]]) -> float:

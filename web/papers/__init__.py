@@ -11,8 +11,8 @@ PAPERS: tuple[Paper, ...] = (CPMS_PAGERANK, FLEXIBLE_BATCHED_SPMV, PELLR, MSREP)
 
 
 def find_paper(name: str) -> Paper:
-    """The paper of that name; raises NotFoundError."""
+    """Return the paper of that name; raises NotFoundError that lists the known ones."""
     for paper in PAPERS:
         if paper.name == name:
             return paper
-    raise NotFoundError(f"There is no paper {quote(name)}; known ones are {', '.join(p.name for p in PAPERS)}.")
+    raise NotFoundError(f"Unknown paper {quote(name)}. Papers: {', '.join(p.name for p in PAPERS)}.")

@@ -1,4 +1,4 @@
-"""Paper: what a paper printed and where it is seen here, as a value; web/views/papers.py adds what was measured."""
+"""Paper: figures, tables, and statements of a paper as a value; web/views/papers.py adds the results."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -11,15 +11,15 @@ from web.selection import VALUES_MAX, Selection, study_url
 from web.studies import page_of
 
 Judge = Callable[[StudyData], Sequence[Conclusion]]
-"""A study's conclusions on a paper: `gpu_engine.findings.<study>.conclusions.conclusions`."""
+"""Function that judges the statements of a paper: `gpu_engine.findings.<study>.conclusions.conclusions`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a study's page shows it: a figure by its name, or a section by its id.
+    """A part of a study page: a figure by name, or a section by id.
 
-    choice  what the address chooses there: `{"series": ("figure-12",)}`
-    most    matrices of it on the page of the paper, where the paper's own come first
+    choice  parameters of the address: `{"series": ("figure-12",)}`
+    most    maximum number of matrices on the page of the paper; those of the paper come first
     """
 
     study: str
@@ -29,23 +29,23 @@ class Place:
 
     @property
     def is_figure(self) -> bool:
-        """Whether it is a figure, and not a section."""
+        """Whether the part is a figure."""
         return any(figure.name == self.part for figure in page_of(self.study).figures)
 
     @property
     def anchor(self) -> str:
-        """The id of the element on that page."""
+        """Id of the element on that page."""
         return f"{self.part}-head" if self.is_figure else self.part
 
     @property
     def text(self) -> str:
-        """`Formats: One format against another`."""
+        """Text of its link: `Formats: Pairwise speedup`."""
         page = page_of(self.study)
         title = page.figure(self.part).title if self.is_figure else SECTIONS[self.part]
         return f"{page.link}: {title}"
 
     def href(self, device: str = "") -> str:
-        """Its address, of one device if it is named."""
+        """Return its address, for one device if given."""
         chosen = {"device": (device,)} if device else {}
         return f"{study_url(self.study, Selection().with_(**self.choice, **chosen))}#{self.anchor}"
 
@@ -54,23 +54,23 @@ SECTIONS = {
     "conclusions": "the paper’s conclusions",
     "structure": "the matrices",
     "cases": "all cases",
-    "pagerank-schedule-table": "the iterations that the paper prints",
+    "pagerank-schedule-table": "iterations in the paper",
 }
-"""Parts of the pages of studies that are no figures: id → words."""
+"""Sections of study pages: id → label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exhibit:
-    """A figure, table or statement of the print.
+    """A figure, table, or statement of a paper.
 
     label    `Figure 4`, or `Figures 8 to 10`
-    shows    what one sees in it, in a sentence
-    printed  the numbers that the paper gives, in its words; empty where it gives none
-    places   where it is drawn here; none: absent says why
-    absent   why there is no figure of it here
-    unsaid   why its numbers cannot be judged, where no statement of a study's conclusions does it
-    why      why a present GPU differs, or what else to know before comparing
-    sources  of the statements that belong to it; empty: its label
+    shows    one sentence about its content
+    printed  values in the paper, or empty
+    places   figures of study pages that show it; if empty, absent gives the reason
+    absent   reason for having no figure
+    unsaid   reason why its values are not checked, if no study judges a statement of it
+    why      reason for differences on present GPUs, and notes for the comparison
+    sources  sources of its statements; empty: its label
     """
 
     label: str
@@ -84,23 +84,23 @@ class Exhibit:
 
     @property
     def id(self) -> str:
-        """Of its section: `figure-4`."""
+        """Id of its section: `figure-4`."""
         return re.sub(r"\W+", "-", self.label.lower()).strip("-")
 
     def has(self, conclusion: Conclusion) -> bool:
-        """Whether the paper says it there."""
+        """Return whether the statement belongs to this exhibit."""
         return conclusion.source in (self.sources or (self.label,))
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The paper's study, as a job of this service.
+    """The study of a paper as a job.
 
-    params    those that are the paper's; the others are the study's own
-    names     of the paper's matrices: those that are here are chosen
-    generate  subjects of the benchmarks of which one of the kind can be generated here
-    rows_max  most rows of a matrix that the study takes; 0: any
-    note      what to know before pressing the button
+    params    parameters of the paper; the others have their defaults
+    names     matrices of the paper, which the form selects
+    generate  benchmark matrices that can be generated as stand-ins
+    rows_max  maximum rows of a matrix; 0: unlimited
+    note      description above the form
     """
 
     study: str
@@ -111,21 +111,21 @@ class Trial:
     note: str = ""
 
     def has(self, matrix: str) -> bool:
-        """Whether a matrix of that name is the paper's, or stands in for one: `memplus (stand-in)`."""
+        """Return whether a matrix is one of the paper or its stand-in: `memplus (stand-in)`."""
         return matrix.partition(" (")[0].lower() in {name.lower() for name in self.names}
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper whose methods are built here.
+    """A paper whose methods Sparsight implements.
 
-    name      of its page; link: in lists of papers
-    entry     of BibTeX: article or inproceedings; fields: in the order of the entry, as BibTeX has them
-    address   where it is published
-    machine   what it measured on
-    errata    what its print has wrong or open, and what is meant here
-    judges    the studies that judge its statements
-    exhibits  every figure and table of the print, in its order
+    name      name of its page; link: text of links to it
+    entry     BibTeX type: article or inproceedings; fields: BibTeX fields in their order
+    address   address of the publication
+    machine   hardware of its measurements
+    errata    errors and gaps of the paper, and the interpretation used here
+    judges    studies that judge its statements
+    exhibits  all figures and tables in their order
     """
 
     name: str
@@ -146,22 +146,24 @@ class Paper:
 
     @property
     def doi(self) -> str:
-        """Empty where none is known."""
+        """DOI, or empty."""
         return self.fields.get("doi", "")
 
     @property
     def href(self) -> str:
-        """The address of its page."""
+        """Address of its page."""
         return f"/papers/{self.name}"
 
     @property
     def bibtex(self) -> str:
-        """The entry."""
-        of_all = {"author": " and ".join(self.authors), "title": f"{{{self.title}}}", **self.fields}
-        lines = "".join(f"  {name} = {{{value}}},\n" for name, value in (of_all | {"year": str(self.year)}).items())
+        """BibTeX entry."""
+        entry_fields = {"author": " and ".join(self.authors), "title": f"{{{self.title}}}", **self.fields}
+        lines = "".join(
+            f"  {name} = {{{value}}},\n" for name, value in (entry_fields | {"year": str(self.year)}).items()
+        )
         return f"@{self.entry}{{{self.name}{self.year},\n{lines}}}"
 
 
 def drawing(label: str, shows: str, places: tuple[Place, ...] = (), absent: str = "", why: str = "") -> Exhibit:
-    """A picture or listing that explains and has no numbers."""
-    return Exhibit(label, shows, places=places, absent=absent, unsaid="It explains; it has no numbers.", why=why)
+    """Return an exhibit that explains something and has no values to check."""
+    return Exhibit(label, shows, places=places, absent=absent, unsaid="It has no values to check.", why=why)

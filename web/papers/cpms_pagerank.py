@@ -1,4 +1,4 @@
-"""PageRank with reduced precision by mantissa segmentation, IA³ 2018."""
+"""Paper on PageRank with reduced precision by mantissa segmentation, IA³ 2018."""
 
 from gpu_engine.findings.pagerank import conclusions as pagerank
 from gpu_engine.findings.reduced_spmv import conclusions as reduced_spmv
@@ -18,85 +18,86 @@ CPMS_PAGERANK = Paper(
     },
     address="https://ieeexplore.ieee.org/document/8638359",
     machine="one NVIDIA V100, CUDA 9.2",
-    lead="PageRank whose matrix and ranks lie in segments of fp64, of which an iteration reads as many as it needs.",
+    lead="PageRank with matrix and ranks stored as segments of fp64. Each iteration reads only the segments it needs.",
     errata=(
-        "Line 6 of Algorithm 1 prints (s/n)·e without δ, which does not keep the norm of the ranks at 1; here it is "
-        "δ·(s/n)·e, and the printed form is the parameter dangling.",
-        "When the precision is raised is printed only as γ “close to the current working precision”; the rule here is "
-        "γ ≤ raise_at · 2^(−mantissa bits read), or γ > stall_ratio · γ of the iteration before.",
-        "In Table II the printed totals of Eur, USA and edu in two segments are not the sums of their rows.",
+        "Line 6 of Algorithm 1 has (s/n)·e without δ, which does not keep the norm of the ranks at 1. Sparsight uses "
+        "δ·(s/n)·e; the parameter dangling selects the printed form.",
+        "The paper raises the precision when γ is “close to the current working precision”. Sparsight uses the rule "
+        "γ ≤ raise_at · 2^(−mantissa bits read), or γ > stall_ratio · γ of the previous iteration.",
+        "In Table II, the totals of Eur, USA, and edu in two segments are not the sums of their rows.",
     ),
     judges={"pagerank": pagerank.conclusions, "reduced_spmv": reduced_spmv.conclusions},
     exhibits=(
         drawing(
             "Figure 1",
             "The arrays of a small matrix in CSR and in ELL.",
-            absent="A drawing of two formats of the literature; docs/formats.md describes them.",
+            absent="A drawing of two known formats; docs/formats.md describes them.",
         ),
         drawing(
             "Figure 2",
-            "An array of fp64 becomes two segments in alternating blocks of 128 bytes, in place, and back.",
+            "In-place conversion of an fp64 array to two segments in alternating blocks of 128 bytes, and back.",
             (Place("reduced_spmv", "reduced_spmv-blocks"),),
-            why="The layout is the same here; blocks of other sizes are measured beside it.",
+            why="Sparsight uses the same layout and also measures other block sizes.",
         ),
         Exhibit(
             "Section IV",
-            "How many threads share a row in CSR.",
+            "Number of threads per row in CSR.",
             "One: several decrease the performance slightly, perhaps because rows have few nonzeros.",
             (Place("pagerank", "pagerank-total"),),
-            why="Where rows are long or unlike, several threads read neighbouring addresses and share the wait.",
+            why="With long or irregular rows, several threads read neighboring addresses and share the latency.",
         ),
         Exhibit(
             "Table I",
             "Ten matrices of the SuiteSparse collection: rows, nonzeros, empty rows.",
             "0.3 to 50.9 million rows, 2.3 to 132.6 million nonzeros.",
             (Place("pagerank", "structure"), Place("pagerank", "pagerank-schedule-table")),
-            unsaid="These are properties of files. The files are not part of this product, and graphs of their kind "
-            "and size are generated in their place.",
+            unsaid="Properties of files that are not part of Sparsight; synthetic stand-ins of similar size replace "
+            "them.",
         ),
         Exhibit(
             "Figure 3",
-            "How many rows have how many nonzeros, graph by graph.",
+            "Histogram of the row lengths of each graph.",
             places=(Place("pagerank", "pagerank-links"), Place("pagerank", "structure")),
-            unsaid="It is a picture of the matrices. It is drawn of what runs multiplied by, the transpose or that of "
-            "the lower triangle, and of the matrices as stored, where they are here with their values.",
+            unsaid="A picture of the matrices. Sparsight draws it for the transition matrices of the runs, and for the "
+            "stored matrices whose values are on this server.",
         ),
         Exhibit(
             "Table II",
-            "Iterations until γ < ε in fp64, in two and in four segments, by the bits that they wrote.",
+            "Iterations until γ < ε in fp64, two segments, and four segments, by the bits that they wrote.",
             "26 to 119 iterations in fp64, at most one more in segments; of four segments 1 in 16 bits, 11 to 50 in "
             "32.",
             (Place("pagerank", "pagerank-schedule"), Place("pagerank", "pagerank-gamma")),
-            why="Iterations depend on the graph and the rule, not on the GPU. The paper does not print its rule.",
+            why="The number of iterations depends on the graph and the rule, not on the GPU. The paper does not give "
+            "its rule.",
         ),
         Exhibit(
             "Figure 4",
-            "Speed-up of the product over fp64 by the segments read: CSR left, ELL right.",
-            "About 1.5 with 32 of two segments' bits, about 2 with 16 of four, about 30 % less with 32 of four, "
+            "Speedup of the SpMV over fp64 by the segments read: CSR left, ELL right.",
+            "Two segments, 32 bits: about 1.5. Four segments: about 2 with 16 bits, about 30 % less with 32 bits, "
             "below 1 from 48 bits on.",
             (
                 Place("pagerank", "pagerank-graphs"),
                 Place("reduced_spmv", "reduced_spmv-gains"),
                 Place("pagerank", "pagerank-pull"),
             ),
-            why="On a present GPU many of these graphs' ranks lie in the last-level cache, and gathering them takes "
-            "whole sectors however few bits are read: less of the time is in the bytes that segments save. Reading k "
-            "segments of one rank touches k cache lines.",
+            why="On present GPUs, the ranks of many of these graphs fit in the last-level cache. A gather moves whole "
+            "sectors regardless of the bits read. Segments therefore save less of the time. Reading k segments of a "
+            "rank touches k cache lines.",
         ),
         Exhibit(
             "Figure 5",
-            "Where the time of a run goes, by precision and for changing it, each normalised to fp64.",
+            "Time of a run by precision and for changes of precision, normalized to fp64.",
             places=(Place("pagerank", "pagerank-time"), Place("pagerank", "pagerank-fusion")),
-            unsaid="The paper prints bars without numbers. The same shares are drawn here.",
-            why="Fused kernels here read γ, scale and convert while they multiply, so that a change of precision is "
-            "hardly seen; the paper's own kernels are measured beside them.",
+            unsaid="The paper has bars without numbers. Sparsight draws the same shares.",
+            why="The fused kernels of Sparsight compute γ, scale, and convert during the SpMV, so that a change of "
+            "precision takes little time. Sparsight also measures the unfused kernels of the paper.",
         ),
         Exhibit(
             "Figure 6",
-            "Speed-up of whole runs over fp64 with two and with four segments: CSR left, ELL right.",
-            "1.1 to 1.2 with two segments, almost 1.3 for Rgg, about 1 for Brk, never slower; four segments gain less.",
+            "Speedup of complete runs over fp64 with two and four segments: CSR left, ELL right.",
+            "Two segments: 1.1 to 1.2, almost 1.3 for Rgg, about 1 for Brk, never slower. Four segments: less.",
             (Place("pagerank", "pagerank-graphs"), Place("pagerank", "pagerank-total")),
-            why="A run gains what its products gain, less what changing the precision costs: see Figure 4.",
+            why="The speedup of a run is that of its SpMVs minus the cost of changing the precision: see Figure 4.",
         ),
     ),
     trial=Trial(
@@ -111,7 +112,7 @@ CPMS_PAGERANK = Paper(
             *("road_usa", "Stanford", "wb-edu", "web-BerkStan", "web-Google"),
         ),
         generate=("Stanford", "web-Google"),
-        note="PageRank with δ = 0.85 to ε = 10⁻¹⁰ by every kernel of the device. Among them are the paper's: fp64, two "
-        "and four segments, one thread per page in CSR and ELL.",
+        note="PageRank with δ = 0.85 to ε = 10⁻¹⁰, with all kernels of the device. They include those of the paper: "
+        "fp64, two segments, and four segments, one thread per page in CSR and ELL.",
     ),
 )

@@ -1,4 +1,4 @@
-// Buttons that change something: [data-action] calls the API; a problem's sentence appears beside the button.
+// Action buttons: [data-action] calls the API; an error message appears next to the button.
 import { refresh } from "./navigation.js";
 import { words } from "./problems.js";
 
@@ -44,7 +44,7 @@ async function copyLink(button) {
     await navigator.clipboard.writeText(location.href);
     button.textContent = "Copied";
   } catch {
-    // Without a secure context there is no clipboard; the address can still be shown for copying by hand.
+    // Browsers offer the clipboard only in secure contexts; otherwise the reader can copy the address from a dialog.
     window.prompt("Address of this view", location.href);
   }
 }

@@ -1,4 +1,4 @@
-// What a page has become, in words for those who do not see it change: one polite region, at most once a second.
+// Announces page changes to screen readers: one polite region, at most once per second.
 
 const SHORTEST_MS = 1000;
 const NAMES_MAX = 4;
@@ -7,7 +7,7 @@ let last = -SHORTEST_MS;
 let timer;
 let waiting;
 
-// Says it once a second has gone since the last time; of several that wait the newest. The same words are said once.
+// Announces the newest waiting sentence when a second has passed since the last one; never the same sentence twice.
 export function announce(sentence) {
   waiting = sentence;
   timer ??= setTimeout(() => {
@@ -18,11 +18,11 @@ export function announce(sentence) {
   }, Math.max(0, SHORTEST_MS - (performance.now() - last)));
 }
 
-// `Changed: Answer, Verdicts one by one.` of parts of a page; empty where none of them has a name, or says it by itself.
+// Returns `Changed: Overall ranking, Verdicts by matrix.`; empty if no part has a label, or if it announces itself.
 export function changed(parts) {
   const labelled = parts.filter((part) => part.getAttribute("role") !== "status").map((part) => part.closest("[aria-label]"));
   const names = [...new Set(labelled.map((part) => part?.getAttribute("aria-label")).filter(Boolean))];
   const more = names.length - NAMES_MAX;
-  const said = more > 0 ? [...names.slice(0, NAMES_MAX), `${more} more`] : names;
-  return said.length ? `Changed: ${said.join(", ")}.` : "";
+  const listed = more > 0 ? [...names.slice(0, NAMES_MAX), `${more} more`] : names;
+  return listed.length ? `Changed: ${listed.join(", ")}.` : "";
 }

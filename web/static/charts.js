@@ -1,4 +1,4 @@
-// Charts: fetches the figures that come near the view, draws them in the page's theme, and keeps them so.
+// Charts: fetches figures near the viewport and draws them in the theme of the page.
 import { drawn, painted } from "./paint.js";
 import { words } from "./problems.js";
 import { replaceContents } from "./tables.js";
@@ -21,7 +21,7 @@ export function loadPlotly() {
     script.addEventListener("load", () => resolve(window.Plotly));
     script.addEventListener("error", () => {
       plotly = undefined;
-      reject(new Error("The server does not answer."));
+      reject(new Error("The server does not respond."));
     });
     document.head.append(script);
   });
@@ -39,7 +39,7 @@ const near = new IntersectionObserver(
   { rootMargin: "50% 0px" },
 );
 
-// Draws the figures of that part anew, each when it comes near the view; hidden ones never do.
+// Redraws the figures of a part when they come near the viewport; hidden ones are never drawn.
 export function drawCharts(scope = document) {
   for (const figure of scope.querySelectorAll("[data-figure]")) {
     near.unobserve(figure);
@@ -47,10 +47,10 @@ export function drawCharts(scope = document) {
   }
 }
 
-// Captions that wait for their drawing: the words never stand above another chart than theirs.
+// Captions that wait for their drawing, so that a caption never appears above another chart.
 const captions = new WeakMap();
 
-// The caption of a figure's next drawing; at once where nothing is drawn.
+// Sets the caption for the next drawing of a figure; at once if nothing is drawn.
 export function caption(figure, words) {
   captions.set(figure, words);
   if (!figure.querySelector(".plot").source || figure.hidden) showCaption(figure);
@@ -62,20 +62,20 @@ function showCaption(figure) {
   captions.delete(figure);
 }
 
-// Where an address or a link has led: figures above it that are drawn later push it down, until the reader moves on.
-let wanted;
+// Target of the address: figures above it that load later push it down, until the reader scrolls.
+let anchored;
 
 function follow() {
-  wanted = document.getElementById(location.hash.slice(1));
+  anchored = document.getElementById(location.hash.slice(1));
 }
 follow();
 addEventListener("hashchange", follow);
 for (const move of ["wheel", "touchmove", "keydown", "pointerdown"]) {
-  addEventListener(move, () => (wanted = undefined), { passive: true });
+  addEventListener(move, () => (anchored = undefined), { passive: true });
 }
 
 function keepPlace(figure) {
-  if (wanted?.compareDocumentPosition(figure) & Node.DOCUMENT_POSITION_PRECEDING) wanted.scrollIntoView();
+  if (anchored?.compareDocumentPosition(figure) & Node.DOCUMENT_POSITION_PRECEDING) target.scrollIntoView();
 }
 
 const newest = new WeakMap();
@@ -83,7 +83,7 @@ const newest = new WeakMap();
 async function draw(figure) {
   const plot = figure.querySelector(".plot");
   const question = {};
-  // A faster answer to a later question must not be painted over.
+  // An older response must not replace a newer one.
   const isLate = () => newest.get(figure) !== question || !figure.isConnected;
   newest.set(figure, question);
   figure.ariaBusy = "true";
@@ -98,14 +98,14 @@ async function draw(figure) {
     if (isLate()) return;
     window.Plotly?.purge(plot);
     plot.source = undefined;
-    plot.textContent = `The chart cannot be shown: ${error.message}`;
+    plot.textContent = `Chart not available: ${error.message}`;
   }
   figure.ariaBusy = "false";
   showCaption(figure);
   keepPlace(figure);
 }
 
-// A click on a mark that stands for a matrix shows that matrix, everything else in the address as it is.
+// A click on the mark of a matrix shows that matrix; the rest of the address stays.
 function openOnClick(plot) {
   plot.removeAllListeners?.("plotly_click");
   plot.on("plotly_click", ({ points }) => {
@@ -120,7 +120,7 @@ function openOnClick(plot) {
 
 async function ask(url) {
   const response = await fetch(url).catch(() => {
-    throw new Error("The server does not answer.");
+    throw new Error("The server does not respond.");
   });
   const body = await response.json().catch(() => ({}));
   if (!response.ok || !body.data) throw new Error(words(body, response.status));

@@ -1,4 +1,4 @@
-// Matrices that are ticked in the catalogue stay so while it is searched, sorted and refreshed.
+// Selected matrices of the catalogue stay selected while it is searched, sorted, and refreshed.
 
 const BOX = "[name=matrix_ids][type=checkbox]";
 
@@ -18,7 +18,7 @@ export function wireChosen() {
       seen.add(box.value);
     }
     elsewhere.replaceChildren(...[...chosen].filter((id) => !seen.has(id)).map(hidden));
-    count.textContent = chosen.size ? `${chosen.size} ${chosen.size === 1 ? "matrix" : "matrices"} chosen` : idle;
+    count.textContent = chosen.size ? `${chosen.size} ${chosen.size === 1 ? "matrix" : "matrices"} selected` : idle;
     for (const button of form.querySelectorAll("button")) button.disabled = !chosen.size;
   };
   // Some browsers keep the ticks of a page that is loaded again.

@@ -1,4 +1,4 @@
-// Figures side by side on a wide screen: each takes as many low rows of the grid as it is high, whatever its neighbours.
+// Figures side by side on a wide screen: each spans as many low grid rows as its height needs.
 const ROW_PX = 8;
 
 const heights = new ResizeObserver((entries) => {

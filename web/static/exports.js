@@ -1,4 +1,4 @@
-// Figures as files: always light on white, with what they are of, so that they can stand alone in a paper.
+// Downloads of figures: light theme on white, with title and provenance, ready for a paper.
 import { loadPlotly } from "./charts.js";
 import { arrange, painted } from "./paint.js";
 
@@ -23,13 +23,13 @@ async function save(figure, format) {
   await Plotly.downloadImage(picture, { format, width, height, scale: 2, filename: figure.id });
 }
 
-// The figure on white below its title, with where, when and from which address it comes.
+// Returns the figure on white with its title, devices, dates, and address.
 function standalone(source) {
   const { data, layout } = painted(source, "light");
   arrange(layout, WIDTH_PX);
   const { title, lines } = layout.meta.provenance;
-  const said = [...lines, ...broken(location.href)].map(escaped);
-  const above = 40 + LINE_PX * said.length;
+  const captions = [...lines, ...broken(location.href)].map(escaped);
+  const above = 40 + LINE_PX * captions.length;
   Object.assign(layout, {
     paper_bgcolor: "#ffffff",
     plot_bgcolor: "#ffffff",
@@ -37,7 +37,7 @@ function standalone(source) {
     height: layout.height + above,
     margin: { ...layout.margin, l: layout.margin.l + 8, t: layout.margin.t + above },
     title: {
-      text: `<b>${escaped(title)}</b><br>${said.map((line) => `<span style="font-size:11px">${line}</span>`).join("<br>")}`,
+      text: `<b>${escaped(title)}</b><br>${captions.map((line) => `<span style="font-size:11px">${line}</span>`).join("<br>")}`,
       font: { size: 15 },
       x: 0,
       xanchor: "left",
@@ -50,7 +50,7 @@ function standalone(source) {
   return { data, layout };
 }
 
-// An address of so many matrices that it would fill the picture ends in an ellipsis: the title's lines still name it.
+// A very long address ends in an ellipsis, so that it does not fill the image.
 function broken(address) {
   const lines = [];
   for (let start = 0; start < address.length; start += ADDRESS_LINE) lines.push(address.slice(start, start + ADDRESS_LINE));

@@ -1,5 +1,5 @@
 // Forms that post JSON to the API's address of their page: measure matrices, generate one.
-// Parts of a form belong to what is chosen above: [data-for-option] to an option, [data-backend] to a kind of device.
+// Parts of a form depend on a choice above them: [data-for-option] on an option, [data-backend] on a kind of device.
 import { call, complain } from "./actions.js";
 
 const SELECTS = "[data-for-option-select], [data-backend-select]";
@@ -14,7 +14,7 @@ export function wireForms() {
     const details = event.target.closest(COUNTED);
     if (details) showCount(details);
   });
-  // What is wrong in a folded part is shown.
+  // Open the folded part of an invalid field.
   document.addEventListener("invalid", ({ target }) => target.closest("details")?.setAttribute("open", ""), true);
   document.addEventListener("submit", (event) => {
     const form = event.target;
@@ -24,10 +24,10 @@ export function wireForms() {
   });
 }
 
-// A closed list says how many are chosen in it; some browsers keep the choices of a page that is loaded again.
+// A closed list shows the number of selected options; some browsers keep selections across reloads.
 function showCount(details) {
   const chosen = details.querySelectorAll("input:checked").length;
-  details.querySelector("[data-chosen]").textContent = chosen ? `(${chosen} chosen)` : "";
+  details.querySelector("[data-chosen]").textContent = chosen ? `(${chosen} selected)` : "";
 }
 
 function showParts(select) {
@@ -39,7 +39,7 @@ function showParts(select) {
   }
 }
 
-// Fetches what the API says of a form; raises an Error with a sentence.
+// Sends a form to the API and returns its response; throws an Error with a message.
 export function ask(form, path, headers = {}) {
   return call(`/api/v1${new URL(form.action).pathname}${path}`, {
     method: "POST",
@@ -48,14 +48,14 @@ export function ask(form, path, headers = {}) {
   });
 }
 
-// Shows what `find` says of a form, anew after each pause in filling it; a late answer to what it was before is none.
+// Shows the result of `find` after each pause in filling a form; ignores responses to older states of the form.
 export function whileFilled(form, find, show) {
   let timer = null;
   let latest = 0;
   const predict = async () => {
     const request = ++latest;
-    const found = await find();
-    if (request === latest) show(found);
+    const answer = await find();
+    if (request === latest) show(answer);
   };
   form.addEventListener("input", () => {
     clearTimeout(timer);
@@ -106,7 +106,7 @@ function put(values, name, field) {
   else values[name] = field.value;
 }
 
-// What is no number is sent as it is written: the answer says what was expected.
+// Text that is not a number is sent unchanged; the server responds with what it expected.
 function numeric(text) {
   const number = Number(text);
   return Number.isNaN(number) ? text : number;

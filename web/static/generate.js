@@ -1,4 +1,4 @@
-// What a generator would make of the parameters in its form, said while they are chosen.
+// Shows the expected size of a generated matrix while its parameters change.
 import { ask, whileFilled } from "./forms.js";
 
 const SIZES = ["B", "kB", "MB", "GB", "TB"];

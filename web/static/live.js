@@ -1,4 +1,4 @@
-// Live pages: one event stream per tab says that something changed, the page's own HTML says what.
+// Live pages: one event stream per tab reports changes; the HTML of the page has the new content.
 import { say } from "./connection.js";
 import { refresh } from "./navigation.js";
 
@@ -18,7 +18,7 @@ export function wireLive() {
     try {
       await refresh();
     } catch {
-      say("The server does not answer; trying again.");
+      say("The server does not respond. Retrying …");
       return;
     }
     if (!document.body.dataset.topics) stop();
@@ -36,7 +36,7 @@ export function wireLive() {
   };
   for (const kind of KINDS) stream.addEventListener(kind, soon);
   stream.addEventListener("open", () => {
-    // Another server may have come back, which knows nothing of what this page has seen.
+    // A restarted server does not know which events this page has received.
     if (poll !== null) soon();
     clearInterval(poll);
     poll = null;

@@ -1,4 +1,4 @@
-// Moves between views of one page without losing the place: the server renders, this swaps what differs.
+// Switches between views of a page and keeps the scroll position: the server renders, this replaces what differs.
 import { announce, changed } from "./announce.js";
 import { caption, drawCharts } from "./charts.js";
 import { say } from "./connection.js";
@@ -11,10 +11,10 @@ let latest = null;
 let chosen = null;
 let refreshAfter = false;
 
-// What the server last sent for a part: readers open and close things in it, which is no difference.
+// Last HTML of each part from the server; opening or closing details is not a difference.
 const shown = new WeakMap();
 
-// Shows what this page has become; while the reader waits for another view, after that.
+// Refreshes the page; waits if the reader has requested another view.
 export async function refresh() {
   refreshAfter = chosen !== null;
   if (!refreshAfter) await show(location.href);
@@ -25,7 +25,7 @@ async function show(url) {
   const request = (latest = {});
   const response = await fetch(url, { headers: { Accept: "text/html" } });
   // A proxy answers for a server that is away.
-  if (response.status >= 502) throw new Error(`The server answered ${response.status}.`);
+  if (response.status >= 502) throw new Error(`The server responded with status ${response.status}.`);
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
   await released;
   if (request !== latest) return false;
@@ -59,13 +59,13 @@ function swap(part, fresh) {
   return true;
 }
 
-// What finds the same control again after a swap.
+// Returns a selector that finds the same control after a swap.
 function selector(element) {
   if (element.id) return `#${CSS.escape(element.id)}`;
   return element.hasAttribute("href") ? `[href="${CSS.escape(element.getAttribute("href"))}"]` : "";
 }
 
-// The drawing stays in place until its figure is drawn anew.
+// The old drawing stays in place until the new one is complete.
 function swapFigure(part, fresh) {
   for (const link of fresh.querySelectorAll("a[id]")) {
     part.querySelector(`#${CSS.escape(link.id)}`)?.setAttribute("href", link.getAttribute("href"));
@@ -80,14 +80,14 @@ function swapFigure(part, fresh) {
   return true;
 }
 
-// Shows another view; one that cannot be had is asked for again until it comes, or another is wanted.
+// Shows another view; retries until the server responds or the reader requests another view.
 async function go(url, arrived = () => history.pushState(null, "", url)) {
   const request = (chosen = {});
   try {
     if (await show(url)) arrived();
   } catch {
     if (chosen !== request) return;
-    say("The server does not answer; what you chose is shown as soon as it does.");
+    say("The server does not respond. Your selection appears when it does.");
     setTimeout(() => chosen === request && go(url, arrived), AGAIN_MS);
     return;
   }
@@ -96,7 +96,7 @@ async function go(url, arrived = () => history.pushState(null, "", url)) {
   if (refreshAfter) await refresh().catch(() => {});
 }
 
-// Resolves once what is pressed is released: a click on an element that is replaced in between is none.
+// Resolves when the pointer is released, because replacing a pressed element would lose the click.
 let released = Promise.resolve();
 
 function press(event) {
@@ -132,12 +132,12 @@ export function wireNavigation() {
   window.addEventListener("popstate", () => go(location.href, () => {}));
 }
 
-// Takes all ticks away: nothing else changes until the reader ticks one, for an address without any has all.
+// Clears all boxes; the view stays until the reader checks one, because an address without matrices means all.
 function untick(fieldset) {
   for (const box of fieldset.querySelectorAll("input:checked")) box.checked = false;
 }
 
-// Empty fields say nothing and stay out of the address.
+// Leaves empty fields out of the address.
 function formUrl(form) {
   const query = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
   const url = new URL(form.action);

@@ -1,6 +1,6 @@
-// Gives a figure of the server the colours of a theme. It imports nothing: reports carry it as it stands.
+// Applies the colors of a theme to a figure of the server. It imports nothing, because reports embed it unchanged.
 
-// A CSS variable as the colour it has in a scheme (`light`, `dark`; empty: the page's own): `light-dark()` is only
+// A CSS variable as the color it has in a scheme (`light`, `dark`; empty: the page's own): `light-dark()` is only
 // resolved on an element.
 function color(variable, scheme) {
   const probe = document.createElement("span");
@@ -18,7 +18,7 @@ function palette(scheme) {
   return { ...colors, density: [0, 1, 2].map((step) => [step / 2, color(`--density-${step}`, scheme)]) };
 }
 
-// How the marks of each role take on the theme; those whose colours say what they are keep them.
+// How the marks of each role take on the theme; those whose colors say what they are keep them.
 const keep = () => {};
 const PAINT = {
   kernel(trace, { ink }) {
@@ -30,7 +30,7 @@ const PAINT = {
     trace.marker.line.color = colors.ink;
     PAINT.unsettled(trace, colors);
   },
-  // A hollow marker has no fill: its line is its colour.
+  // A hollow marker has no fill: its line is its color.
   unsettled(trace, { muted }) {
     if (trace.error_y) Object.assign(trace.error_y, { color: muted, thickness: 1 });
   },
@@ -71,7 +71,7 @@ const PAINT = {
   histogram: keep,
 };
 
-// Marks of times that do not count because the machine was busy are gray, whatever their role.
+// Marks of noisy timings are gray, whatever their role.
 function mute(trace, colors) {
   const { marker, meta, error_x: x, error_y: y } = trace;
   if (!meta.busy) return;
@@ -83,7 +83,7 @@ function mute(trace, colors) {
   for (const bars of [x, y]) if (bars) bars.color = colors.muted;
 }
 
-// A copy of the figure in the colours of the page, or of a scheme.
+// A copy of the figure in the colors of the page, or of a scheme.
 export function painted(source, scheme = "") {
   const { data, layout } = structuredClone(source);
   const colors = palette(scheme);
@@ -116,7 +116,7 @@ export function painted(source, scheme = "") {
 
 // Draws it. Plotly.react would keep the margins of what was drawn before: rows that come later would lie below the axis.
 export async function drawn(Plotly, plot, figure, config) {
-  // What cannot be read on a narrow screen is as wide as it needs, and scrolled.
+  // A figure that is not readable on a narrow screen keeps its width and scrolls.
   plot.style.minWidth = figure.layout.meta?.width_min ? `${figure.layout.meta.width_min}px` : "";
   labelsAbove(figure.layout, plot.clientWidth);
   arrange(figure.layout, plot.clientWidth);

@@ -1,6 +1,6 @@
-// What a problem document says, and what to do in the words of the pages, which come with every page.
+// Returns the message of a problem document with a hint; every page carries the hints.
 export function words(problem, status) {
   const hints = JSON.parse(document.body.dataset.hints);
   const hint = hints[problem.hint_code] ?? problem.hint ?? "";
-  return `${problem.detail ?? `The server answered ${status}.`} ${hint}`.trim();
+  return `${problem.detail ?? `The server responded with status ${status}.`} ${hint}`.trim();
 }

@@ -1,4 +1,4 @@
-// Names of the collection that fit what is typed, suggested by the browser's own list beside the field.
+// Suggests matching names of the collection in the browser's list below the field.
 import { call } from "./actions.js";
 import { whileFilled } from "./forms.js";
 
@@ -10,7 +10,7 @@ export function wireSuggest() {
   const input = form.querySelector("input[list]");
   const find = () => {
     const query = new URLSearchParams({ q: input.value.trim(), limit: MOST });
-    // Without an answer the names stay as they are.
+    // Without a response the names stay.
     return call(`/api/v1/collection?${query}`).then(({ items }) => items, () => null);
   };
   whileFilled(form, find, (items) => items && input.list.replaceChildren(...items.map(option)));

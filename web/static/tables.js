@@ -1,4 +1,4 @@
-// Tables in closed <details>: each is fetched from its own page when the reader opens it.
+// Tables in closed <details>: each one is fetched from its page when the reader opens it.
 import { words } from "./problems.js";
 
 const PLACE = ":scope > [data-table]";
@@ -15,14 +15,14 @@ async function fill(details) {
     replaceContents(place, await fetchTable(place.dataset.table));
     place.dataset.filled = "true";
   } catch (error) {
-    place.textContent = `The table cannot be shown: ${error.message} Close it and open it to try again.`;
+    place.textContent = `Table not available: ${error.message} Close and open it to retry.`;
   }
   place.ariaBusy = "false";
 }
 
 async function fetchTable(url) {
   const response = await fetch(url, { headers: { Accept: "text/html" } }).catch(() => {
-    throw new Error("The server does not answer.");
+    throw new Error("The server does not respond.");
   });
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   const table = page.getElementById("table");
@@ -30,7 +30,7 @@ async function fetchTable(url) {
   return table.childNodes;
 }
 
-// Replaces what an element holds; what was open in it stays open, and readable until its successor is there.
+// Replaces the content of an element; open details stay open, with their old content until the new one arrives.
 export function replaceContents(element, nodes) {
   const before = new Map([...element.querySelectorAll("details[id]")].map((details) => [details.id, details]));
   element.replaceChildren(...nodes);

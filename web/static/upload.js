@@ -1,8 +1,8 @@
-// Upload of matrix files, dropped anywhere on the page or picked, one after the other, with progress. The content decides
-// what a file is, and the service's answer asks for what it leaves open: nothing of that is guessed here.
+// Uploads matrix files, dropped or picked, one after the other, with progress. The server detects the format of a file
+// and asks for missing information; this script guesses nothing.
 import { words } from "./problems.js";
 
-// Endings of formats that leave nothing open. Any other file is previewed before it goes up.
+// Endings of formats with complete information. Any other file is previewed before its upload.
 const COMPLETE = /\.(mtx|mm|tar\.gz|tgz|npz|mat|graphml|gexf|petsc|hb|rb|[rp][sua]a)(\.(gz|bz2))?$/i;
 
 export function wireUpload() {
@@ -20,8 +20,8 @@ export function wireUpload() {
   let total = 0;
   let ready = [];
 
-  // Shows the fields of these options and of what was asked of this file before, so that an answer is sent again with the
-  // next one; of no names none. What is not shown is not sent.
+  // Shows the fields of these options and of earlier questions about this file; without names it shows none. Hidden fields
+  // are not sent.
   let shown = [];
   const ask = (added) => {
     const names = (shown = added.length ? [...shown, ...added] : []);
@@ -40,7 +40,7 @@ export function wireUpload() {
     send(form, picked, called(), "/preview", previewed, refused);
   };
   const previewed = (answer) => {
-    // A change of what was asked is previewed too, and asks for nothing more: its reader has to press the button.
+    // After a change of an option, the preview waits for the reader to press the button.
     if (answer.asks.length) ask(answer.asks);
     if (asked.hidden) upload();
     else show(place, answer);
@@ -88,7 +88,7 @@ export function wireUpload() {
     else preview();
   };
   const take = (files) => {
-    // What leaves something open waits until the others are up.
+    // Files with missing information come last.
     waiting = [...files].sort((one, other) => COMPLETE.test(other.name) - COMPLETE.test(one.name));
     total = waiting.length;
     ready = [];
@@ -109,17 +109,17 @@ export function wireUpload() {
     complain(form, "");
     next();
   });
-  // Emptied, the field tells of the same file again once that is corrected.
+  // An empty field reports a change even if the reader picks the same file again.
   input.addEventListener("click", () => (input.value = ""));
   input.addEventListener("cancel", () => picked && hold(input, picked));
   input.addEventListener("change", () => input.files.length && take(input.files));
   asked.addEventListener("change", () => picked && preview());
-  // Files that wait would be lost without a word.
+  // Warn before waiting files are lost.
   addEventListener("beforeunload", (event) => waiting.length && event.preventDefault());
   wireDrop(form, take);
 }
 
-// Shows the name of a file that was dropped as if it had been picked.
+// Puts a dropped file into the file field.
 function hold(input, file) {
   const files = new DataTransfer();
   files.items.add(file);
@@ -154,11 +154,11 @@ function show(place, answer) {
   const reverse = Math.round(100 * answer.reciprocal);
   facts.textContent =
     `${answer.format}: ${answer.n_rows} × ${answer.n_cols}, ${answer.nnz} nonzeros, ` +
-    `${answer.symmetric ? "symmetric" : `${reverse} % of them with one across the diagonal`}`;
+    `${answer.symmetric ? "symmetric" : `${reverse} % with a transposed counterpart`}`;
   const notes = document.createElement("ul");
   notes.append(...answer.notes.map((note) => textIn("li", note)));
   const entries = textIn("pre", answer.first_entries.map((entry) => entry.join("  ")).join("\n"));
-  const caption = textIn("p", "First entries: row, column, value; rows and columns from 0.");
+  const caption = textIn("p", "First nonzeros: row, column, value (indices from 0).");
   caption.className = "small quiet";
   caption.id = "first-entries";
   entries.setAttribute("role", "region");
@@ -211,7 +211,7 @@ function send(form, file, called, path, done, refused) {
   };
   request.addEventListener("error", () => {
     rest();
-    refused({}, "The file was not sent: the connection broke, or the file has changed. Choose it again.");
+    refused({}, "Upload failed: the connection broke, or the file changed. Choose the file again.");
   });
   request.addEventListener("load", () => {
     const answer = request.response ?? {};

@@ -1,4 +1,4 @@
-"""PAGES: the one list of the pages of studies; navigation, home, jobs, figures and the API follow from it."""
+"""PAGES: all study pages; navigation, home page, job page, figures, and API follow from it."""
 
 from gpu_engine.errors import NotFoundError, quote
 from web.selection import PageParameter
@@ -13,13 +13,15 @@ PAGES: tuple[StudyPage, ...] = (FORMATS, PAGERANK, BATCHED, SCALING, REDUCED_SPM
 
 
 def page_of(study: str) -> StudyPage:
-    """The page of a study; raises NotFoundError where it has none."""
+    """Return the page of a study; raises NotFoundError if it has none."""
     for page in PAGES:
         if page.name == study:
             return page
-    raise NotFoundError(f"The study {quote(study)} has no page; studies with one: {', '.join(p.name for p in PAGES)}.")
+    raise NotFoundError(
+        f"The study {quote(study)} has no page. Studies with a page: {', '.join(p.name for p in PAGES)}."
+    )
 
 
 def page_parameters() -> dict[str, PageParameter]:
-    """Return the parameters that only one study's page has, by name; every page and figure takes and keeps them."""
+    """Return the parameters of single study pages by name; all pages and figures accept and keep them."""
     return {parameter.name: parameter for page in PAGES for parameter in page.parameters}

@@ -1,29 +1,29 @@
-"""StudyPage: what the page of a study is, as a value; web/views/study.py fills it with results."""
+"""StudyPage: the definition of a study page as a value; web/views/study.py fills it with results."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpu_engine.findings.answer import Answer, Contest, answers, of_findings
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding
+from gpu_engine.findings.overall_ranking import ComparisonGroup, OverallRanking, answers, of_findings
 from gpu_engine.records import Measurement
 from gpu_engine.studies.base import Study
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
+from web.components import Choice, Field, Link, TitledTable
 from web.figures.base import Figure
 from web.palette import style
-from web.parts import Choice, Field, Link, TitledTable
 from web.results import Results
 from web.selection import PageParameter
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """Links of which one is current.
+    """A labeled group of links, one of them current.
 
-    values  what an option stands for that is not a value itself
-    figure  the name of the one below whose heading it stands; empty: above all
+    values  option → values of the parameter, if they differ from the option
+    figure  name of the figure that it belongs to; empty: the whole page
     """
 
     parameter: str
@@ -36,7 +36,7 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """A field of the form of matrices."""
+    """A field of the form at the top of the page."""
 
     id: str
     parameter: str
@@ -46,7 +46,7 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form of its own below the heading of a figure; without fields it is hidden."""
+    """A form below the heading of a figure; hidden without fields."""
 
     figure: str
     parameters: tuple[str, ...]
@@ -56,9 +56,10 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Tables under a heading, below all figures or below the one that it names.
+    """Tables under a heading, below all figures or below one figure.
 
-    notes  sentences above the tables; prose: cells are sentences
+    notes   sentences above the tables; prose: whether cells are sentences
+    figure  name of the figure; empty: below all figures
     """
 
     id: str
@@ -70,12 +71,12 @@ class Section:
 
 
 def conclusions_section(heading: str, table: Callable[[StudyData], Table], note: str) -> Section:
-    """The statements of a paper, each beside what is shown; note: how they are judged."""
+    """Return the section with the statements of a paper and their verdicts; note: how they are judged."""
     return Section("conclusions", heading, lambda data: (TitledTable("Conclusions", table(data)),), (note,), prose=True)
 
 
 def features(results: Results) -> Table:
-    """What is known of the matrices with results, by ascending sigma."""
+    """Return the table of the matrices with results, by ascending sigma."""
     texts = ("rows", "columns", "nnz", "ave", "σ", "max − min")
     rows = [
         (
@@ -90,24 +91,24 @@ def features(results: Results) -> Table:
 
 
 def by_sigma(results: Results) -> list[str]:
-    """The matrices with results by ascending sigma, as the figures have them."""
+    """Return the ids of the matrices with results by ascending sigma, as in the figures."""
     return results.data.by_sigma(dict.fromkeys(m.matrix_id for m in results.measurements))
 
 
 def on_cpu(data: StudyData) -> bool:
-    """Whether some of the results are of a CPU."""
-    # With several workers a device carries the name of its host: `gpu1/cpu`.
+    """Return whether some results come from a CPU."""
+    # With several workers, device names have a host prefix: `gpu1/cpu`.
     return any(m.backend == "cpu" for m in data.measurements)
 
 
 def nothing(data: StudyData) -> tuple[str, ...]:  # noqa: ARG001
-    """No sentences."""
+    """Return no sentences."""
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """The table of the matrices, and the picture of each."""
+    """The table and the pictures of the matrices on a study page."""
 
     heading: str = "Matrices"
     note: str = ""
@@ -117,20 +118,20 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class StudyPage:
-    """The page of a study, at the address of its name.
+    """A study page, at the address of its name.
 
-    link           in the navigation; recorded_as: on the home page, to what was recorded elsewhere
-    lead           what the page is about; invitation: what to do where there are no results
-    findings       what may be said of each matrix; overview: more sentences on all of it, caveat: what they do not say
-    contests       what the answer of the page is made of, `what` in the plural; None: a contest per finding
-    of_paper       whether a kernel is one of the paper's; all others are ours or of libraries
-    alone, named   figures that show a few kernels: by themselves, or beside what is compared with all
-    parameters     of the address that only this page has; `StudyData.chosen` holds their values
-    conclusions    of a paper, each beside what is shown
-    links          by the name of a figure, to other pages on the same
-    job_figures    the first of these that has something to show is on the page of a job
-    home_findings  most on the home page
-    swatch         the colour of a measurement, as the figures have it
+    link           text in the navigation; recorded_as: text of links to reference results on the home page
+    lead           first paragraph; invitation: what to do if there are no results
+    findings       findings per matrix; overview: sentences on all of them; caveat: limits of the timings
+    contests       comparison groups of the overall ranking (None: one per finding); what: their plural noun
+    of_paper       whether a kernel belongs to the paper
+    alone, named   figures that show a few kernels: only their data, or these kernels compared with all
+    parameters     parameters of the address that only this page has; `StudyData.chosen` has their values
+    conclusions    statements of a paper with verdicts
+    links          figure name → links to related pages
+    job_figures    figures for the page of a job, which shows the first one with data
+    home_findings  maximum number of findings on the home page
+    swatch         color of a measurement, as in the figures
     """
 
     study: Study
@@ -142,7 +143,7 @@ class StudyPage:
     findings: Callable[[StudyData], tuple[Finding, ...]]
     figures: tuple[Figure[Any], ...]
     job_figures: tuple[str, ...]
-    contests: Callable[[StudyData], Sequence[Contest]] | None = None
+    contests: Callable[[StudyData], Sequence[ComparisonGroup]] | None = None
     what: str = "matrices"
     of_paper: Callable[[str], bool] = field(default=lambda _: False)
     alone: tuple[str, ...] = ()
@@ -164,14 +165,14 @@ class StudyPage:
 
     @property
     def name(self) -> str:
-        """That of the study."""
+        """Name of the study."""
         return self.study.name
 
-    def answers(self, data: StudyData) -> list[Answer]:
-        """What all of its contests say together."""
+    def answers(self, data: StudyData) -> list[OverallRanking]:
+        """Return the overall rankings of its comparison groups."""
         contests = of_findings(self.findings(data)) if self.contests is None else self.contests(data)
         return answers(contests, self.what)
 
     def figure(self, name: str) -> Figure[Any]:
-        """Its figure of that name."""
+        """Return its figure of that name."""
         return next(figure for figure in self.figures if figure.name == name)

@@ -1,4 +1,4 @@
-"""The page of the `batched` study: batches of small matrices."""
+"""Page of the `batched` study: batches of small matrices."""
 
 from collections.abc import Sequence
 
@@ -9,39 +9,40 @@ from gpu_engine.findings.finding import Finding
 from gpu_engine.records import CACHES
 from gpu_engine.studies.batched import BatchedStudy
 from gpu_engine.text import units
+from web.components import Choice
 from web.figures.base import Figure
 from web.figures.batched import conversion, density, growth, mixed, winners
 from web.palette import batch_style
-from web.parts import Choice
 from web.results import Results
 from web.selection import PageParameter, whole_number
 from web.studies.base import Select, StudyPage, Switch, conclusions_section, on_cpu
 
 CPU_CAVEAT = (
-    "These times are of a CPU, where the blocks of a kernel become parts of the batch and nothing is launched: what a "
-    "batch gains over one product after the other, and which kernel is best, says little about a GPU."
+    "These timings are from a CPU, without kernel launches. Speedups and fastest kernels are different on a GPU."
 )
 
 FIGURES = tuple(
     Figure(name, title, figure.draw, figure.summary, figure.table, info=figure.info)
     for name, title, figure in (
-        ("batched-growth", "How rates grow with the batch", growth),
-        ("batched-winners", "Who is fastest where", winners),
-        ("batched-density", "Rate by row length", density),
+        ("batched-growth", "Throughput by batch size", growth),
+        ("batched-winners", "Fastest kernel by matrix", winners),
+        ("batched-density", "Throughput by row length", density),
         ("batched-mixed", "Mixed batches", mixed),
-        ("batched-conversion", "What another layout costs", conversion),
+        ("batched-conversion", "Conversion cost of the layouts", conversion),
     )
 )
 
 
 def _findings(data: StudyData) -> tuple[Finding, ...]:
-    """Of each matrix and mixture the batch of the chosen size, else the largest with a time."""
+    """Return a finding per matrix and mixture for the chosen batch size, or for the largest one with timings."""
     return tuple(finding(group, data) for group in largest(batch_groups(data), data.number(BATCH)))
 
 
 def _sizes(results: Results) -> Sequence[Choice]:
     chosen = results.data.number(BATCH)
-    sizes = {m.details.problems for m in results.measurements if m.details.problems} | ({chosen} if chosen else set())
+    sizes = {m.details.batch_size for m in results.measurements if m.details.batch_size} | (
+        {chosen} if chosen else set()
+    )
     choices = (Choice(str(size), units.count(size), size == chosen) for size in sorted(sizes))
     return (Choice("", "the largest", not chosen), *choices) if sizes else ()
 
@@ -53,13 +54,12 @@ def _operations(results: Results) -> Sequence[str]:
 
 BATCHED = StudyPage(
     study=BatchedStudy(),
-    link="Batches",
-    title="Batches of small matrices",
-    lead="Many small matrices, each with its own size, pattern and values, multiplied at once: which kernel is "
-    "fastest, and what it gains over one product after the other.",
-    invitation="Open a small matrix, choose the study batched and press Measure, or choose another device, cache "
-    "state, batch size or matrix. For mixed batches choose other matrices beside it there.",
-    recorded_as="see batches",
+    link="Batched",
+    title="Batched SpMV",
+    lead="Many small matrices in one launch. Which kernel is fastest, and how much is gained over one call per matrix?",
+    invitation="Open a small matrix, choose the study batched, and press Measure. For mixed batches select more "
+    "matrices there. Or choose another device, cache state, batch size, or matrix.",
+    recorded_as="batched SpMV",
     findings=_findings,
     figures=FIGURES,
     job_figures=("batched-winners",),
@@ -71,14 +71,13 @@ BATCHED = StudyPage(
         Switch("cache", "Cache", lambda _: CACHES, lambda results: results.selection.cache),
         Switch(OPERATION, "Operation", _operations, lambda results: (operation_of(results.data),)),
     ),
-    parameters=(whole_number(BATCH, 9_999_999, "problems"), PageParameter(OPERATION)),
-    selects=(Select("batch", BATCH, "Problems of a batch", _sizes),),
+    parameters=(whole_number(BATCH, 9_999_999, "matrices"), PageParameter(OPERATION)),
+    selects=(Select("batch", BATCH, "Batch size", _sizes),),
     conclusions=conclusions_section(
-        "The paper’s conclusions, and this device",
+        "Statements of the paper on this device",
         conclusions.table,
-        "A statement holds for a batch where the kernel is the fastest of those that the statement is about, or "
-        "the same as the fastest; the ratio is to the best of the others. Mostly: for more than half; seldom: for "
-        "fewer.",
+        "A statement holds for a batch if its kernel is fastest or tied among the kernels that it names. The ratio is "
+        "its speedup over the best of the others. Mostly: holds for more than half of the batches. Seldom: for fewer.",
     ),
     swatch=lambda m: batch_style(m.kernel).color,
 )

@@ -1,4 +1,4 @@
-"""The page of the `formats` study: kernels compared."""
+"""Page of the `formats` study: comparison of SpMV kernels."""
 
 from collections.abc import Sequence
 from types import ModuleType
@@ -12,27 +12,27 @@ from gpu_engine.records import CACHES, TRANSPOSED
 from gpu_engine.studies.formats import FormatsStudy
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
+from web.components import Choice, Field, TitledTable
 from web.figures.base import Figure
 from web.figures.formats import (
     bars,
     conversion,
+    devices,
     heatmap,
     iterations,
     predicted,
     products,
     profile,
-    rate,
     ratio,
     regret,
     roofline,
-    share,
-    systems,
+    throughput,
+    wins,
 )
 from web.figures.formats.groups import by_place, formats_of
 from web.figures.formats.ratio import PAIR
 from web.figures.formats.side_by_side import FIGURES as FIGURES_OF_PAPER
 from web.figures.formats.side_by_side import SERIES_PARAMETER
-from web.parts import Choice, Field, TitledTable
 from web.results import Results
 from web.selection import REPRODUCIBLE, PageParameter, one_of
 from web.sorting import KEYS
@@ -40,34 +40,34 @@ from web.studies.base import Features, Form, Section, Select, StudyPage, Switch,
 
 
 def _figure(name: str, title: str, module: ModuleType, matrices_min: int = 2, **fields: Any) -> Figure[Any]:
-    """The figure that a module draws."""
-    own = {"table": getattr(module, "table", None), "info": module.info, "matrices_min": matrices_min}
-    return Figure(name, title, module.draw, module.summary, **(own | fields))
+    """Return the figure of a module."""
+    defaults = {"table": getattr(module, "table", None), "info": module.info, "matrices_min": matrices_min}
+    return Figure(name, title, module.draw, module.summary, **(defaults | fields))
 
 
 FIGURES = (
     _figure("side-by-side", "All kernels side by side", heatmap),
-    _figure("performance-profile", "How far from the fastest", profile),
-    _figure("share", "How often the best", share),
-    _figure("formats", "GFLOP/s by kernel beside the floors", bars, matrices_min=1),
-    _figure("roofline", "How near the roof", roofline),
-    _figure("conversion", "What a format costs", conversion, matrices_min=1),
-    _figure("products", "Which kernel for n products", products, matrices_min=1),
-    _figure("predicted", "Predicted beside measured", predicted, matrices_min=1),
-    _figure("regret", "What the advisor’s first choice costs", regret),
-    _figure("ratio", "One format against another", ratio),
-    _figure("imbalance", "One format against another by imbalance", ratio, info=ratio.imbalance),
-    _figure("iterations", "PELLR’s equation (1) on trial", iterations),
-    _figure("systems", "Device beside device", systems, devices_min=systems.DEVICES_MIN),
-    _figure("rate", "Rate by size", rate),
+    _figure("performance-profile", "Performance profile", profile),
+    _figure("share", "Wins per format", wins),
+    _figure("formats", "Throughput per kernel and roofline", bars, matrices_min=1),
+    _figure("roofline", "Roofline", roofline),
+    _figure("conversion", "Storage and break-even", conversion, matrices_min=1),
+    _figure("products", "Best kernel for n SpMVs (conversion included)", products, matrices_min=1),
+    _figure("predicted", "Predicted and measured time", predicted, matrices_min=1),
+    _figure("regret", "Regret of the predicted kernel", regret),
+    _figure("ratio", "Pairwise speedup", ratio),
+    _figure("imbalance", "Pairwise speedup by imbalance", ratio, info=ratio.imbalance),
+    _figure("iterations", "Does PELLR’s equation (1) predict the speedup?", iterations),
+    _figure("systems", "Compare devices", devices, devices_min=devices.DEVICES_MIN),
+    _figure("rate", "Throughput by matrix size", throughput),
 )
-"""What a solver writer asks first comes first."""
+"""Figures of the page, the most important ones for solver authors first."""
 
 BOTH = "both"
-"""Cache states, or A and its transpose."""
+"""Label of both cache states, and of A with its transpose."""
 
 NAMES_OF_OPS = {"A": "A", TRANSPOSED: OF_TRANSPOSE}
-"""What multiplies x → what it is called."""
+"""Operation → its label."""
 
 
 def _of_paper(kernel: str) -> bool:
@@ -75,19 +75,19 @@ def _of_paper(kernel: str) -> bool:
 
 
 def _structure(results: Results) -> Table:
-    """What is known of the matrices, and what one thread a row makes of their row lengths."""
+    """Return the table of the matrices with the iterations of one thread per row."""
     table, names = features(results), ("n_iter_ellr", "n_iter_pellr", "n_p")
     heads = Head("n_iter", "ELLR"), Head("n_iter", "PELLR"), Head("n_p")
     known = (results.features[matrix_id].stored for matrix_id in by_sigma(results))
     more = (tuple(units.count(stored.get(name)) for name in names) for stored in known)
-    return Table((*table.heads, *heads), tuple((*row, *own) for row, own in zip(table.rows, more, strict=True)))
+    return Table((*table.heads, *heads), tuple((*row, *cells) for row, cells in zip(table.rows, more, strict=True)))
 
 
 SERIES_OF = ("all", *FIGURES_OF_PAPER)
-"""The formats that stand side by side."""
+"""Series of the comparison of all kernels: all formats, or those of a figure of the paper."""
 
 SERIES_NAMES = {name: name.replace("figure-", "Figure ") for name in SERIES_OF}
-"""The formats of the paper's figures → the link that leads to them."""
+"""Series → text of its link."""
 
 
 def _series(results: Results) -> Sequence[str]:
@@ -97,16 +97,16 @@ def _series(results: Results) -> Sequence[str]:
 SORTED_BY = {
     text + arrow: (sort,) for key, text in KEYS.items() for arrow, sort in (("", key), (" ↑", f"-{key}"), (" ↓", key))
 }
-"""Link → the order that it leads to: what the matrices are sorted by has an arrow, and leads to the other direction."""
+"""Text of a link → its sort key; the current key has an arrow, and its link reverses the order."""
 
 
 def _orders(results: Results) -> Sequence[str]:
-    """A link a key, that of the order shown with its arrow."""
+    """Return a link text per sort key; the current one has an arrow."""
     (sort,) = results.selection.sort or (heatmap.DEFAULT,)
-    shown = _current_order(results)
+    current = _current_order(results)
     is_heatmap = _series(results) and results.data.choice(SERIES_PARAMETER, SERIES_OF[0]) == SERIES_OF[0]
     return (
-        [shown[0] if shown and key == sort.removeprefix("-") else text for key, text in KEYS.items()]
+        [current[0] if current and key == sort.removeprefix("-") else text for key, text in KEYS.items()]
         if is_heatmap
         else ()
     )
@@ -119,18 +119,18 @@ def _current_order(results: Results) -> tuple[str, ...]:
 
 
 def _order_by_kernel(data: StudyData) -> Sequence[Field]:
-    """One field: the kernel whose times over the fastest sort the matrices, and from which end."""
+    """Return a field for sorting the matrices by the slowdown of a kernel."""
     kernels = sorted(
-        {m.kernel for groups in by_place(data.measurements).values() for own in groups.values() for m in own}
+        {m.kernel for groups in by_place(data.measurements).values() for group in groups.values() for m in group}
     )
     if len({m.matrix_id for m in data.measurements}) < 2 or data.choice(SERIES_PARAMETER, SERIES_OF[0]) != SERIES_OF[0]:
         return ()
-    ends = (("", "nearest"), ("-", "farthest"))
+    ends = (("", "smallest slowdown"), ("-", "largest slowdown"))
     orders = [
         Choice(f"{sign}{k}", f"{k}: {end} first", data.sort == f"{sign}{k}") for k in kernels for sign, end in ends
     ]
     choices = (Choice("", "no kernel", not any(each.chosen for each in orders)), *orders)
-    return (Field("sort", "choice", "", "or by the column of", "", "", "", choices),)
+    return (Field("sort", "choice", "", "or by slowdown of", "", "", "", choices),)
 
 
 def _caches(results: Results) -> Sequence[str]:
@@ -139,9 +139,9 @@ def _caches(results: Results) -> Sequence[str]:
 
 
 def _ops(results: Results) -> Sequence[str]:
-    """What has been multiplied by, where that is more than A."""
-    found = {op_of(m) for m in results.every}
-    return (*NAMES_OF_OPS.values(), BOTH) if TRANSPOSED in found else ()
+    """Return the operations, if there are results for more than A."""
+    ops = {op_of(m) for m in results.all_measurements}
+    return (*NAMES_OF_OPS.values(), BOTH) if TRANSPOSED in ops else ()
 
 
 def _current_op(results: Results) -> Sequence[str]:
@@ -149,9 +149,9 @@ def _current_op(results: Results) -> Sequence[str]:
 
 
 def _reproducible(results: Results) -> Sequence[Choice]:
-    """Whether all kernels are shown, where there is something to choose."""
+    """Return the options of reproducibility, if some kernels have a result for it."""
     chosen = bool(results.selection.reproducible)
-    if not chosen and all(m.details.is_reproducible is None for m in results.every):
+    if not chosen and all(m.details.is_reproducible is None for m in results.all_measurements):
         return ()
     return Choice("", "all kernels", not chosen), Choice(REPRODUCIBLE, "bitwise reproducible only", chosen)
 
@@ -164,7 +164,7 @@ def _baselines(results: Results) -> Sequence[Choice]:
 
 
 def _pair(place: int, unset: str) -> Select:
-    """A field for one of the two formats of a pair; hidden for a lone matrix."""
+    """Return the field for one of the two formats of a pair; hidden for a single matrix."""
 
     def choices(results: Results) -> Sequence[Choice]:
         pair = results.data.chosen.get(PAIR, ())
@@ -175,17 +175,16 @@ def _pair(place: int, unset: str) -> Select:
         chosen = (*pair, "", "")[place]
         return (Choice("", unset), *(Choice(name, name, name == chosen) for name in known))
 
-    return Select(("pair-first", "pair-second")[place], PAIR, ("Ratio of", "over")[place], choices)
+    return Select(("pair-first", "pair-second")[place], PAIR, ("Speedup of", "over")[place], choices)
 
 
 FORMATS = StudyPage(
     study=FormatsStudy(),
     link="Formats",
-    title="Storage formats compared",
-    lead="The fastest format and kernel of each matrix, how near it comes to the floor, and what converting to it "
-    "costs.",
-    invitation="Open a matrix and press Measure, or choose another device, cache state or matrix.",
-    recorded_as="compare the formats",
+    title="SpMV formats",
+    lead="Fastest format and kernel for each matrix, its % of roofline, and the conversion cost.",
+    invitation="Open a matrix and press Measure, or choose another device, cache state, or matrix.",
+    recorded_as="formats",
     findings=findings,
     figures=FIGURES,
     job_figures=("formats",),
@@ -197,7 +196,7 @@ FORMATS = StudyPage(
         Switch("cache", "Cache", lambda _: (*CACHES, BOTH), _caches, values={BOTH: CACHES}),
         Switch(
             "op",
-            "Product",
+            "Operation",
             _ops,
             _current_op,
             values={**{name: (op,) for op, name in NAMES_OF_OPS.items()}, BOTH: ()},
@@ -217,34 +216,34 @@ FORMATS = StudyPage(
     selects=(
         Select("baseline", "baseline", "Baseline", _baselines),
         _pair(0, "default pairs"),
-        _pair(1, "every other"),
+        _pair(1, "all others"),
         Select("reproducible", "reproducible", "Reproducible", _reproducible),
     ),
     conclusions=conclusions_section(
-        "The PELLR paper’s conclusions, and this device",
+        "Statements of the PELLR paper on this device",
         conclusions.table,
-        "Of the matrices shown, the fastest kernel of each format of the paper; CSRV is csr/vector16, cuCSR the "
-        "faster of cuSPARSE’s algorithms for CSR. HYB is ours by the rule of a third: the paper’s was cuSPARSE’s, "
-        "gone since CUDA 11. Mostly: for more than half of the matrices; seldom: for fewer; where the paper speaks "
-        "of most or of an average, more than half is enough to agree.",
+        "Fastest kernel of each format of the paper over the matrices shown. CSRV is csr/vector16; cuCSR is the faster "
+        "of cuSPARSE’s algorithms for CSR. HYB is the kernel of Sparsight with the rule of a third, because CUDA 11 "
+        "removed that of cuSPARSE. Mostly: holds for more than half of the matrices. Seldom: for fewer. More than half "
+        "is enough to agree if the paper speaks of most or of an average.",
     ),
     overview=reproducibility.overview,
     sections=(
         Section(
             "transpose",
-            "The transpose",
-            lambda data: (TitledTable("The fastest kernel for A and for Aᵀ", transpose.table(data)),),
+            "Transpose",
+            lambda data: (TitledTable("Fastest kernel for A and for Aᵀ", transpose.table(data)),),
             (
-                "A kernel for Aᵀ multiplies with a layout of Aᵀ. The rounds of A and of Aᵀ are not interleaved: a "
-                "ratio near 1 decides nothing.",
+                "A kernel for Aᵀ uses a layout of Aᵀ. The rounds of A and Aᵀ are not interleaved, so ratios near 1 are "
+                "inconclusive.",
             ),
         ),
     ),
     features=Features(
         "Structure",
-        "n_iter and n_p are equations (1) and (2) of the PELLR paper: the iterations of all warps with one thread a "
-        "row, the rows as they are (ELLR) or sorted by length (PELLR), and their computations, whatever the order. "
-        "Figure 7 of the paper is the picture of memplus, drawn where its file has been uploaded.",
+        "n_iter and n_p are equations (1) and (2) of the PELLR paper. n_iter: iterations of all warps with one thread "
+        "per row, rows in their order (ELLR) or sorted by length (PELLR). n_p: their computations, for any order. "
+        "Figure 7 of the paper is the picture of memplus, which appears after you upload that file.",
         _structure,
         "spy",
     ),

@@ -1,4 +1,4 @@
-"""The page of the `pagerank` study: runs of PageRank compared."""
+"""Page of the `pagerank` study: comparison of complete PageRank runs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,21 +11,21 @@ from gpu_engine.pagerank import Schedule
 from gpu_engine.studies.pagerank import PagerankStudy
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
+from web.components import Choice, Field, Link, TitledTable
 from web.figures.base import Figure
 from web.figures.pagerank import breakdown, fusion, gamma, graphs, links, paper, pull, timeline, total, what_if
 from web.forms import form_fields
-from web.parts import Choice, Field, Link, TitledTable
 from web.results import Results
 from web.selection import PageParameter
 from web.studies.base import Features, Form, Section, StudyPage, by_sigma, conclusions_section, on_cpu
 
 CPU_CAVEAT = (
-    "These times are of a CPU: of its cores, its caches and its memory. Whether fewer bits pay depends on what the "
-    "bandwidth is to the arithmetic that unpacks them, so ratios here say little about a GPU."
+    "These timings are from a CPU. Whether reduced precision is faster depends on the ratio of bandwidth to "
+    "arithmetic, so speedups are different on a GPU."
 )
 
 FIGURES = (
-    Figure("pagerank-total", "How much faster whole runs are", total.draw, total.summary, total.table, info=total.info),
+    Figure("pagerank-total", "Speedup of complete runs", total.draw, total.summary, total.table, info=total.info),
     Figure(
         "pagerank-graphs",
         "All graphs: Figures 4 and 6 of the paper",
@@ -35,14 +35,19 @@ FIGURES = (
         info=graphs.info,
         matrices_min=2,
     ),
-    Figure("pagerank-links", "How many links pages have", links.draw, links.summary, links.table, info=links.info),
-    Figure("pagerank-gamma", "How the runs converge", gamma.draw, gamma.summary, gamma.table, info=gamma.info),
+    Figure("pagerank-links", "Links per page", links.draw, links.summary, links.table, info=links.info),
+    Figure("pagerank-gamma", "Convergence", gamma.draw, gamma.summary, gamma.table, info=gamma.info),
     Figure(
-        "pagerank-schedule", "Which precision when", timeline.draw, timeline.summary, timeline.table, info=timeline.info
+        "pagerank-schedule",
+        "Precision per iteration",
+        timeline.draw,
+        timeline.summary,
+        timeline.table,
+        info=timeline.info,
     ),
     Figure(
         "pagerank-time",
-        "Where the time of a run goes",
+        "Time per phase",
         breakdown.draw,
         breakdown.summary,
         breakdown.table,
@@ -50,16 +55,18 @@ FIGURES = (
     ),
     Figure(
         "pagerank-fusion",
-        "What fused kernels gain",
+        "Gain from kernel fusion",
         fusion.draw,
         fusion.summary,
         fusion.table,
         info=fusion.info,
     ),
-    Figure("pagerank-pull", "What fewer bits do to a product", pull.draw, pull.summary, pull.table, info=pull.info),
+    Figure(
+        "pagerank-pull", "Effect of reduced precision on one SpMV", pull.draw, pull.summary, pull.table, info=pull.info
+    ),
     Figure(
         "pagerank-what-if",
-        "What another schedule, or another ε, would do",
+        "Simulate another schedule or ε",
         what_if.draw,
         what_if.summary,
         what_if.table,
@@ -68,39 +75,37 @@ FIGURES = (
 )
 
 
-FIGURE_4 = (
-    Link("Figure 4 by itself: products by the segments that they read, in blocks of several sizes", "/reduced_spmv"),
-)
+FIGURE_4 = (Link("Figure 4 in detail: reduced-precision SpMV by segments and block size", "/reduced_spmv"),)
 
 
 def _graphs(results: Results) -> Table:
     texts = ("pages", "links", "dangling pages", "ave", "σ", "max − min")
-    taken = Head("links", "multiplied"), Head("dangling pages", "among them")
+    used = Head("links", "used"), Head("dangling pages", "used")
     rows = []
     for matrix_id in by_sigma(results):
         known = results.features[matrix_id]
         counts = (units.count(value) for value in (known.n_rows, known.nnz, known.empty_rows))
         lengths = units.number(known.ave), units.number(known.sigma), units.count(known.max_min)
         rows.append((known.name, *counts, *lengths, *_transition(results, matrix_id)))
-    return Table((Head("matrix", numeric=False), *(Head(text) for text in texts), *taken), tuple(rows))
+    return Table((Head("matrix", numeric=False), *(Head(text) for text in texts), *used), tuple(rows))
 
 
 def _transition(results: Results, matrix_id: str) -> tuple[str, str]:
-    """Links and dangling pages of what runs multiplied by; of several transition matrices, one after the other."""
-    own = (m.details for m in results.measurements if m.matrix_id == matrix_id)
-    found = dict.fromkeys((run.links, run.dangling_pages) for run in own if run.links is not None)
-    links, dangling = zip(*found, strict=True) if found else ((None,), (None,))
+    """Return links and dangling pages of the transition matrices of a graph, separated by slashes."""
+    details = (m.details for m in results.measurements if m.matrix_id == matrix_id)
+    counts = dict.fromkeys((run.links, run.dangling_pages) for run in details if run.links is not None)
+    links, dangling = zip(*counts, strict=True) if counts else ((None,), (None,))
     return " / ".join(map(units.count, links)), " / ".join(map(units.count, dangling))
 
 
 WHAT_IF = (*SCHEDULE, what_if.EPSILON, what_if.REPLAY)
-"""Another schedule, where its runs end, and the kernel whose trace is replayed under it."""
+"""Parameters of the simulation: a schedule, ε, and the kernel whose trace it replays."""
 
-UNTIL = "The change γ under which a run ends; empty: where it ended."
+UNTIL = "Convergence threshold for γ (default: that of the run)."
 
 
 def _what_if(data: StudyData) -> Sequence[Field]:
-    """The parameters of the switch rule, filled with what the reader chose, and the kernels with a trace to replay."""
+    """Return the fields of the simulation: parameters of the schedule, ε, and kernels with a trace."""
     kernels = dict.fromkeys(run.measurement.kernel for group in run_groups(data) for run in what_if.replayable(group))
     if not kernels:
         return ()
@@ -112,19 +117,19 @@ def _what_if(data: StudyData) -> Sequence[Field]:
     ]
     chosen = data.choice(what_if.REPLAY)
     ends = Field(what_if.EPSILON, "number", data.choice(what_if.EPSILON), UNTIL, "0", "1", "any", ())
-    options = (Choice("", "the run in fp64", not chosen), *(Choice(k, k, k == chosen) for k in kernels))
+    options = (Choice("", "fp64 run", not chosen), *(Choice(k, k, k == chosen) for k in kernels))
     return (*numbers, ends, Field(what_if.REPLAY, "choice", chosen, "Trace of", "", "", "", options))
 
 
 PAGERANK = StudyPage(
     study=PagerankStudy(),
     link="PageRank",
-    title="PageRank in fewer bits",
-    lead="The power method to convergence, its matrix and ranks stored in fp64, fp32, or segments of fp64 of which an "
-    "iteration reads as many as it needs.",
-    invitation="Open the matrix of a graph, choose the study pagerank and press Measure, or choose another device or "
+    title="PageRank with reduced precision",
+    lead="PageRank by power iteration, with matrix and ranks stored in fp64, in fp32, or as mantissa segments. Each "
+    "iteration reads only the segments it needs.",
+    invitation="Open the matrix of a graph, choose the study pagerank, and press Measure. Or choose another device or "
     "matrix.",
-    recorded_as="see PageRank",
+    recorded_as="PageRank",
     findings=findings,
     figures=FIGURES,
     job_figures=("pagerank-total",),
@@ -139,7 +144,7 @@ PAGERANK = StudyPage(
     sections=(
         Section(
             "paper",
-            "The iterations that the paper prints",
+            "Iterations in the paper",
             lambda _: (TitledTable("Iterations of the CPMS PageRank paper", paper.table()),),
             paper.remarks(),
             figure="pagerank-schedule",
@@ -149,24 +154,23 @@ PAGERANK = StudyPage(
             "Top ranks",
             lambda data: (TitledTable("Top ranks", top_pages(data)),),
             (
-                "The highest ranks in fp64, pages counted from 0, and how many of the runs have the same page in that "
-                "place.",
+                "Pages with the highest ranks in fp64 (pages counted from 0), and the number of runs with the same "
+                "page at this rank.",
             ),
             figure="pagerank-gamma",
         ),
     ),
     conclusions=conclusions_section(
-        "The paper’s conclusions, and this device",
+        "Statements of the paper on this device",
         conclusions.table,
-        "Judged by runs of the paper's kernels and schedule with the right ranks, one thread a page in CSR and in "
-        "ELL, each beside the same kernel in fp64. Mostly: it holds for more than half of them; seldom: for "
-        "fewer; where the paper speaks of most, more than half is enough to agree.",
+        "Judged by verified runs of the paper's kernels and schedule with one thread per page in CSR and ELL. Each is "
+        "compared with the same kernel in fp64. Mostly: holds for more than half of them. Seldom: for fewer. More than "
+        "half is enough to agree if the paper speaks of most.",
     ),
     features=Features(
         "Graphs",
-        "Of the matrices as they are stored: a row is a page, its entries are its links, an empty row is a dangling "
-        "page. Where a study takes the lower triangle of a symmetric matrix, it has other rows: the last columns count "
-        "what was multiplied.",
+        "Counts of the stored matrices: rows are pages, nonzeros are links, and empty rows are dangling "
+        "pages. Runs on the lower triangle of a symmetric matrix use fewer links; see the last columns.",
         _graphs,
         "row-lengths",
     ),

@@ -1,4 +1,4 @@
-"""The page of the `reduced_spmv` study: Figure 4 of the CPMS PageRank paper by itself."""
+"""Page of the `reduced_spmv` study: Figure 4 of the CPMS PageRank paper."""
 
 from gpu_engine.findings.reduced_spmv import conclusions, contests, findings, overview
 from gpu_engine.studies.reduced_spmv import ReducedSpmvStudy
@@ -9,7 +9,7 @@ from web.studies.base import Features, StudyPage, conclusions_section
 FIGURES = (
     Figure(
         "reduced_spmv-gains",
-        "What fewer segments gain: Figure 4 of the paper",
+        "Speedup from fewer segments: Figure 4 of the paper",
         gains.draw,
         gains.summary,
         gains.table,
@@ -17,7 +17,7 @@ FIGURES = (
     ),
     Figure(
         "reduced_spmv-blocks",
-        "What the size of a block does",
+        "Effect of the block size",
         blocks.draw,
         blocks.summary,
         blocks.table,
@@ -27,12 +27,12 @@ FIGURES = (
 
 REDUCED_SPMV = StudyPage(
     study=ReducedSpmvStudy(),
-    link="Segments",
-    title="Products in fewer bits",
-    lead="The product of PageRank by itself, y = Aᵀp with one thread a page: the first segments of values, of ranks or "
-    "of both, in blocks of several sizes, beside the same in fp64.",
-    invitation="Open the matrix of a graph, choose the study products and a GPU and press Measure.",
-    recorded_as="see products in segments",
+    link="Reduced SpMV",
+    title="Reduced-precision SpMV",
+    lead="One PageRank SpMV (y = Aᵀp, one thread per row) that reads only the leading segments of A, p, or both, "
+    "compared with fp64.",
+    invitation="Open the matrix of a graph, choose the study reduced_spmv and a GPU, and press Measure.",
+    recorded_as="reduced-precision SpMV",
     findings=findings,
     figures=FIGURES,
     job_figures=("reduced_spmv-gains",),
@@ -41,11 +41,11 @@ REDUCED_SPMV = StudyPage(
     of_paper=lambda _: True,
     overview=overview,
     conclusions=conclusions_section(
-        "The paper’s Figure 4, and this device",
+        "Figure 4 of the paper on this device",
         conclusions.table,
-        "Judged by products with values and ranks in segments, in blocks of 128 bytes where there are such, each "
-        "beside the same layout in fp64; about: nine tenths of the number at least. The paper speaks of the mean: "
-        "more than half of the graphs are enough to agree.",
+        "Judged by SpMVs with values and ranks in segments, with blocks of 128 bytes if measured, each against the "
+        "same layout in fp64. About: at least nine tenths of the number. The paper speaks of the mean, so more than "
+        "half of the graphs are enough to agree.",
     ),
     features=Features("Graphs"),
 )

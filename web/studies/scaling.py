@@ -1,4 +1,4 @@
-"""The page of the `scaling` study: one matrix shared by several devices."""
+"""Page of the `scaling` study: one matrix on several devices."""
 
 from collections.abc import Sequence
 
@@ -8,13 +8,13 @@ from gpu_engine.findings.scaling.balance import tables
 from gpu_engine.findings.scaling.cases import WORKS, is_virtual
 from gpu_engine.findings.scaling.groups import DEVICES, devices_in_words, numbers_of_devices
 from gpu_engine.findings.scaling.sentences import VIRTUAL_CAVEAT
-from gpu_engine.findings.scaling.weak import weak_scaling
+from gpu_engine.findings.scaling.weak_scaling import weak_scaling
 from gpu_engine.multigpu.from_host.strategies import PAPER_STRATEGIES
 from gpu_engine.studies.scaling import ScalingStudy
+from web.components import Choice, TitledTable
 from web.figures.base import Figure
 from web.figures.scaling import balance, iteration, phases, ratio, speedup
 from web.palette import partitioning_style
-from web.parts import Choice, TitledTable
 from web.results import Results
 from web.selection import one_of, whole_number
 from web.studies.base import Section, Select, StudyPage, Switch, conclusions_section
@@ -22,7 +22,7 @@ from web.studies.base import Section, Select, StudyPage, Switch, conclusions_sec
 FIGURES = (
     Figure(
         "scaling-cold",
-        "Speed-up of products from the host",
+        "Speedup of SpMV from host memory",
         speedup.draw,
         speedup.summary,
         speedup.table,
@@ -30,18 +30,16 @@ FIGURES = (
     ),
     Figure(
         "scaling-phases",
-        "Where the time of a product goes",
+        "Time per phase",
         phases.draw,
         phases.summary,
         phases.table,
         info=phases.info,
     ),
-    Figure(
-        "scaling-balance", "Nonzeros of each device", balance.draw, balance.summary, balance.table, info=balance.info
-    ),
+    Figure("scaling-balance", "Nonzeros per device", balance.draw, balance.summary, balance.table, info=balance.info),
     Figure(
         "scaling-ratio",
-        "Equal rows where rows have two lengths",
+        "Balance by rows with two row lengths",
         ratio.draw,
         ratio.summary,
         ratio.table,
@@ -50,7 +48,7 @@ FIGURES = (
     ),
     Figure(
         "scaling-staying",
-        "Speed-up where the matrix stays on the devices",
+        "Speedup, matrix resident on the devices",
         speedup.draw,
         speedup.summary,
         speedup.table,
@@ -58,7 +56,7 @@ FIGURES = (
     ),
     Figure(
         "scaling-iteration",
-        "What an iteration is made of",
+        "Phases of an iteration",
         iteration.draw,
         iteration.summary,
         iteration.table,
@@ -76,7 +74,7 @@ def _numbers(results: Results) -> Sequence[Choice]:
     offered = sorted({*numbers_of_devices(data), *((chosen,) if chosen else ())})
     virtual = _is_virtual(data)
     choices = (Choice(str(number), devices_in_words(number, virtual), number == chosen) for number in offered)
-    return (Choice("", "as many as there are", not chosen), *choices) if results.measurements else ()
+    return (Choice("", "all devices", not chosen), *choices) if results.measurements else ()
 
 
 def _phases(results: Results) -> Sequence[str]:
@@ -84,8 +82,8 @@ def _phases(results: Results) -> Sequence[str]:
 
 
 def _balance(data: StudyData) -> Sequence[TitledTable]:
-    """All but the first work, whose table the figure has."""
-    return [TitledTable(f"The numbers, {WORKS[work]}", table) for work, table in tables(data)[1:]]
+    """Return the tables of all workloads except the first, whose table belongs to the figure."""
+    return [TitledTable(f"Table of values, {WORKS[work]}", table) for work, table in tables(data)[1:]]
 
 
 def _weak(data: StudyData) -> Sequence[TitledTable]:
@@ -96,12 +94,12 @@ def _weak(data: StudyData) -> Sequence[TitledTable]:
 SCALING = StudyPage(
     study=ScalingStudy(),
     link="Scaling",
-    title="One matrix on several devices",
-    lead="A matrix cut into parts, one for each device: how much faster products and iterations get, what cutting, "
-    "copying, exchanging and merging cost, and how evenly the nonzeros are shared.",
-    invitation="Open a matrix, choose the study scaling and press Measure, or choose another device, number of "
-    "devices or matrix. Without several GPUs the same parts run on virtual devices, threads of the CPU.",
-    recorded_as="see scaling",
+    title="Multi-GPU SpMV",
+    lead="The matrix is partitioned over several devices. Speedup, cost of partitioning, transfer, and merge, and load "
+    "balance.",
+    invitation="Open a matrix, choose the study scaling, and press Measure. Or choose another device, number of "
+    "devices, or matrix. Without several GPUs, simulated devices (CPU threads) run the same partitions.",
+    recorded_as="scaling",
     findings=findings,
     figures=FIGURES,
     job_figures=("scaling-cold", "scaling-staying"),
@@ -124,11 +122,11 @@ SCALING = StudyPage(
     selects=(Select("devices", DEVICES, "Number of devices", _numbers),),
     swatch=lambda m: partitioning_style(m.format).color,
     conclusions=conclusions_section(
-        "The paper’s conclusions, and these devices",
+        "Statements of the paper on these devices",
         conclusions.table,
-        "The paper measured products from the host on six and eight V100. Each statement is judged by our own "
-        "product, matrix by matrix and cut by cut; what does not hold is named. Mostly: it holds for more than "
-        "half; seldom: for fewer; where the paper speaks of most cases, more than half is enough.",
+        "The paper measured SpMV from host memory on six and eight V100. Each statement is judged with the kernels of "
+        "Sparsight, for each matrix and partitioning; the table names the exceptions. Mostly: holds for more than "
+        "half. Seldom: for fewer. More than half is enough to agree if the paper speaks of most cases.",
     ),
     sections=(
         Section("balance-works", "", _balance, figure="scaling-balance"),
@@ -137,13 +135,13 @@ SCALING = StudyPage(
             "Weak scaling",
             _weak,
             (
-                "Matrices of one kind that grow with the number of devices, so that each has as many nonzeros as the "
-                "one device beside it: within 10 %, of mean row lengths too. The share is the time on one device over "
-                "that on several; it carries no verdict, for matrices are sampled in rounds of their own.",
+                "Similar matrices that grow with the number of devices: nonzeros per device and mean row lengths agree "
+                "within 10 %. Weak efficiency: time on one device / time on several. It has no verdict, because "
+                "different matrices have different rounds.",
             ),
         ),
     ),
-    cases_note="A table a work: their times are never compared. A product from the host counts everything from the "
-    "host’s arrays to y on the host; the others begin and end with the vectors on the devices. Nothing is flushed "
-    "between calls.",
+    cases_note="One table per workload; times of different workloads are never compared. SpMV from host memory "
+    "includes all transfers from the arrays on the host to y on the host. The other workloads begin and end with "
+    "vectors on the devices. No cache is flushed between SpMVs.",
 )

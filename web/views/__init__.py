@@ -1,1 +1,1 @@
-"""Views: from the service's rows to the context of a page, one module a page family."""
+"""Views: contexts of pages from rows of the database, one module per family of pages."""

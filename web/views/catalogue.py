@@ -1,4 +1,4 @@
-"""`/matrices`: what is there, found by name and facets, with the kernel that leads; upload and generators."""
+"""`/matrices`: all matrices with search, facets, and their fastest kernels; upload and generators."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -10,20 +10,20 @@ from sqlalchemy.orm import Session
 from gpu_engine.generators import GENERATORS, Generator
 from gpu_engine.studies import STUDIES
 from gpu_engine.text import units
-from server import catalogue, devices, intake, matrix_sets, recorded_results
+from server import catalogue, devices, matrix_lifecycle, matrix_sets, recorded_results
 from server.collection.entries import Entry
 from server.collection.fetcher import Fetcher
 from server.documents import MATRICES_MAX
 from server.models import JobRow, MatrixRow, MatrixState, MeasurementRow, RecordedResultsRow, RecordingRow
+from web.components import Choice, Choices, Column, Link, LinkSwitch
 from web.forms import form_fields
-from web.matrix_contexts import ByName, CatalogueLine, GeneratorForm, MatricesPage, MatrixSet
-from web.parts import Choice, Choices, Column, Link, LinkSwitch
+from web.matrix_contexts import ByName, CatalogueRowView, GeneratorForm, MatricesPage, MatrixSet
 from web.recorded import recorded_formats
 from web.results import device_names, results_of
 from web.selection import Selection, study_url
 from web.studies import PAGES
 from web.studies.formats import FORMATS
-from web.views.lines import matrix_line
+from web.views.list_rows import matrix_row
 
 PAGE = 50
 SUGGESTED = 100
@@ -38,28 +38,28 @@ COLUMNS = (
     ("", "formats measured on", False),
     ("created_at", "added, UTC", False),
 )
-"""(sort key or empty, heading, numeric)."""
+"""Columns: (sort key or empty, heading, whether numeric)."""
 
-SOURCES = {"mine": "mine", "recorded": "recorded elsewhere", "all": "all"}
+SOURCES = {"mine": "with values", "recorded": "reference results", "all": "all"}
 FACETS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "shape": ("Shape", {"symmetric": "symmetric", "square": "square", "rectangular": "not square"}),
     "nnz": ("Nonzeros", {"under-100k": "under 100 000", "100k-10m": "100 000 to 10 M", "over-10m": "over 10 M"}),
     "kind": ("Kind", {"upload": "uploaded", "generated": "generated", "collection": "SuiteSparse"}),
-    "results": ("Has results of", {page.name: page.link for page in PAGES}),
+    "results": ("With results of", {page.name: page.link for page in PAGES}),
 }
-"""Parameter → its label, and the words for its values."""
+"""Parameter → its label and the labels of its values."""
 
 OPTIONS = ("q", "sort", "cursor", "source", *FACETS, "set", "generator")
 SETS_SHOWN = 12
 
 
 def page(session: Session, options: Mapping[str, str], fetcher: Fetcher) -> MatricesPage:
-    """The matrices that the options (OPTIONS, empty ones unset) ask for; raises ParameterError for an unknown value."""
+    """Return the page of matrices for OPTIONS, where empty means the default; raises ParameterError for bad values."""
     order = options["sort"] or catalogue.SORT_DEFAULT
     view = {name: options[name] for name in OPTIONS if name not in ("cursor", "generator")}
     chosen = _set(session, options["set"]) if options["set"] else None
-    source = options["source"] or ("mine" if _has_own(session) and not chosen else "all")
-    wanted = {"source": source} | {name: options[name] for name in FACETS}
+    source = options["source"] or ("mine" if _has_values(session) and not chosen else "all")
+    filters = {"source": source} | {name: options[name] for name in FACETS}
     of_set = chosen.matrix_ids if chosen else None
     rows = catalogue.list_matrices(
         session,
@@ -69,7 +69,7 @@ def page(session: Session, options: Mapping[str, str], fetcher: Fetcher) -> Matr
         options["cursor"] or None,
         True,
         of_set,
-        **wanted,
+        **filters,
     )
     generator = next((f for f in GENERATORS if f.name == options["generator"]), GENERATORS[0])
     return MatricesPage(
@@ -84,7 +84,7 @@ def page(session: Session, options: Mapping[str, str], fetcher: Fetcher) -> Matr
         facets=tuple(_facet(name, options[name]) for name in FACETS),
         filtered=any(options[name] for name in ("q", "source", "set", *FACETS)),
         columns=tuple(_column(view, order, *column) for column in COLUMNS),
-        matrices=_lines(session, rows.items),
+        matrices=_rows(session, rows.items),
         first=_url(view) if options["cursor"] else "",
         next=_url(view | {"cursor": rows.next}) if rows.next else "",
         by_name=_by_name(fetcher) if fetcher.is_on else None,
@@ -97,7 +97,7 @@ def page(session: Session, options: Mapping[str, str], fetcher: Fetcher) -> Matr
 
 
 def _sets(session: Session, chosen: str) -> tuple[Link, ...]:
-    """The newest sets, with a way back to the whole catalogue."""
+    """Return the newest saved selections, with a link to all matrices."""
     rows = matrix_sets.list_sets(session)[:SETS_SHOWN]
     links = (Link(f"{row.name} ({len(row.matrix_ids)})", _url({"set": row.id}), row.id == chosen) for row in rows)
     return (Link("none", "/matrices", not chosen), *links) if rows else ()
@@ -112,7 +112,7 @@ def _set(session: Session, set_id: str) -> MatrixSet:
 
 
 def measured_on(session: Session, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Matrix id → the devices that have compared the formats of it, those that are here first."""
+    """Return the devices with formats results by matrix id, devices of this server first."""
     here = (
         select(MeasurementRow.matrix_id, MeasurementRow.device)
         .join(JobRow, JobRow.id == MeasurementRow.job_id)
@@ -125,42 +125,42 @@ def measured_on(session: Session, ids: Sequence[str]) -> dict[str, tuple[str, ..
         .join(RecordingRow, RecordingRow.id == RecordedResultsRow.recording_id)
         .where(MatrixRow.id.in_(ids), RecordingRow.study == FORMATS.name)
     )
-    found: dict[str, tuple[str, ...]] = {}
+    devices_by_matrix: dict[str, tuple[str, ...]] = {}
     for query in (here, elsewhere):
         for matrix_id, device in sorted((row[0], row[1]) for row in session.execute(query)):
-            found[matrix_id] = (*found.get(matrix_id, ()), device)
-    return found
+            devices_by_matrix[matrix_id] = (*devices_by_matrix.get(matrix_id, ()), device)
+    return devices_by_matrix
 
 
-def _has_own(session: Session) -> bool:
+def _has_values(session: Session) -> bool:
     return session.scalar(select(MatrixRow.id).where(MatrixRow.state != MatrixState.RECORDED).limit(1)) is not None
 
 
-def _lines(session: Session, rows: Sequence[MatrixRow]) -> tuple[CatalogueLine, ...]:
-    places = measured_on(session, [row.id for row in rows])
-    leaders = _leaders(session, places)
+def _rows(session: Session, rows: Sequence[MatrixRow]) -> tuple[CatalogueRowView, ...]:
+    devices_of = measured_on(session, [row.id for row in rows])
+    leaders = _leaders(session, devices_of)
     names = device_names(session)
     return tuple(
-        CatalogueLine(
-            matrix_line(row),
+        CatalogueRowView(
+            matrix_row(row),
             f"/matrices/{row.id}/spy.png?{row.fingerprint[:12]}" if row.state == MatrixState.READY else "",
             leaders.get(row.id, ""),
-            ", ".join(names.get(device, device) for device in places.get(row.id, ())),
+            ", ".join(names.get(device, device) for device in devices_of.get(row.id, ())),
         )
         for row in rows
     )
 
 
-def _leaders(session: Session, places: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """Matrix id → the kernel that leads warm on the first device that measured it, of those whose machine was quiet."""
+def _leaders(session: Session, devices_of: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Return the fastest kernel by matrix id: warm cache, first device with results, no noisy timings."""
     recorded = recorded_formats(session)
-    found = {m: recorded.leaders[m] for m in places if m in recorded.leaders} if recorded else {}
-    for device in sorted({own[0] for own in places.values()}):
-        ids = tuple(m for m, own in places.items() if own[0] == device and m not in found)
+    leaders = {m: recorded.leaders[m] for m in devices_of if m in recorded.leaders} if recorded else {}
+    for device in sorted({names[0] for names in devices_of.values()}):
+        ids = tuple(m for m, names in devices_of.items() if names[0] == device and m not in leaders)
         if ids:
             results = results_of(session, FORMATS.name, Selection(matrix=ids, device=(device,)))
-            found |= {f.matrix_id: f.leaders[0] for f in FORMATS.findings(results.data) if f.leaders}
-    return found
+            leaders |= {f.matrix_id: f.leaders[0] for f in FORMATS.findings(results.data) if f.leaders}
+    return leaders
 
 
 def _facet(name: str, chosen: str) -> Choices:
@@ -172,13 +172,13 @@ def _facet(name: str, chosen: str) -> Choices:
 def _by_name(fetcher: Fetcher) -> ByName:
     index = fetcher.shelf.index()
     entries = islice(index.entries.values(), SUGGESTED)
-    known = f"{units.count(len(index.entries))} matrices are known here"
-    more = "" if index.origin.address else "; the first other name has the list of all fetched"
+    known = f"{units.count(len(index.entries))} known matrices"
+    more = "" if index.origin.address else "; entering any other name downloads the complete list"
     return ByName(tuple(Choice(entry.id, _suggestion(entry)) for entry in entries), f"{known}{more}.")
 
 
 def _suggestion(entry: Entry) -> str:
-    """What stands beside a suggested name; static/suggest.js says the same."""
+    """Return the text next to a suggested name; static/suggest.js has the same format."""
     return f"{units.count(entry.nnz)} nonzeros" if entry.nnz is not None else ""
 
 
@@ -190,15 +190,15 @@ def _generator_form(generator: Generator, chosen: bool) -> GeneratorForm:
 
 
 def expectation(nnz: int) -> str:
-    """What a generator is expected to make; static/generate.js says the same."""
-    return f"About {units.count(nnz)} nonzeros, {units.size(intake.ENTRY_BYTES * nnz)} of columns and values."
+    """Return the expected size of a generated matrix as text; static/generate.js has the same format."""
+    return f"About {units.count(nnz)} nonzeros, {units.size(matrix_lifecycle.ENTRY_BYTES * nnz)} of columns and values."
 
 
 def _column(view: Mapping[str, str], order: str, key: str, text: str, numeric: bool) -> Column:
     if not key:
         return Column(text, "", "", numeric)
     current = {key: "ascending", f"-{key}": "descending"}.get(order, "")
-    # Numbers are looked up from the largest down, names from A.
+    # Numbers begin with the largest, names with A.
     descending = current == "ascending" or (current == "" and key != "name")
     return Column(text, _url({**view, "sort": f"-{key}" if descending else key}), current, numeric)
 
@@ -208,7 +208,7 @@ def _url(query: Mapping[str, str]) -> str:
     return f"/matrices?{given}" if given else "/matrices"
 
 
-def all_devices(places: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """Every device once, those that are here first."""
-    every = dict.fromkeys(device for own in places for device in own)
-    return tuple(sorted(every, key=recorded_results.is_recorded))
+def all_devices(groups: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return all devices of these groups once, devices of this server first."""
+    devices = dict.fromkeys(device for group in groups for device in group)
+    return tuple(sorted(devices, key=recorded_results.is_recorded))

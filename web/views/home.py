@@ -1,4 +1,4 @@
-"""`/` and `/devices`: what is measured here, and on what."""
+"""`/` and `/devices`: newest results, running jobs, and devices."""
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -7,76 +7,76 @@ from server import engine_faults, first_start, import_recordings, recorded_resul
 from server.jobs import queue
 from server.models import JobRow, JobState, MatrixRow, MatrixState
 from server.result_sources import find_sources
+from web.components import Chart, FindingRowView, Headline, Link
 from web.contexts import DevicesPage, HomePage
-from web.figures import headline
-from web.figures.headline import HEADLINE
+from web.figures import home_chart
+from web.figures.home_chart import HEADLINE
 from web.page_cache import PageCache
-from web.parts import Chart, FindingLine, Headline, Link
 from web.recorded import recorded_formats
 from web.results import device_names, results_of
 from web.selection import Selection, study_url
 from web.studies import PAGES
 from web.studies.base import StudyPage
-from web.views.lines import device_lines, finding_lines, job_lines
+from web.views.list_rows import device_rows, finding_rows, job_rows
 
 JOBS_SHOWN = 20
 
 
 def page(session: Session, pages: PageCache) -> HomePage:
-    """How to start, what was recorded elsewhere, the newest findings of this service, what runs, the devices."""
+    """Return the home page: upload, reference results, newest results, jobs, and devices."""
     running, queued = (queue.list_jobs(session, state=s, limit=JOBS_SHOWN) for s in (JobState.RUNNING, JobState.QUEUED))
-    # In the order in which they come to their turn.
+    # Ordered by their start.
     active = [*running.items, *reversed(queued.items)]
     importing = import_recordings.is_running()
     samples = session.scalars(select(JobRow).where(JobRow.idempotency_key == first_start.KEY)).all()
-    lines = job_lines(session, [*active, *samples])
+    row_views = job_rows(session, [*active, *samples])
     beginning = not samples and _is_beginning(session)
     return HomePage(
         title="Find the fastest SpMV format",
-        # Matrices tell of themselves as samples are made and recordings come in.
+        # Generated samples and imported results publish events of matrices.
         topics="jobs,matrices" if importing or beginning else "jobs",
         headline=_headline(session),
         recorded=_recorded(session),
         importing=importing,
-        own=session.scalar(select(func.count()).where(MatrixRow.state == MatrixState.READY)) or 0,
-        sample=next(iter(lines[len(active) :]), None),
+        matrix_count=session.scalar(select(func.count()).where(MatrixRow.state == MatrixState.READY)) or 0,
+        sample=next(iter(row_views[len(active) :]), None),
         beginning=beginning,
         findings=_newest(session, pages),
-        jobs=lines[: len(active)],
-        devices=device_lines(session),
+        jobs=row_views[: len(active)],
+        devices=device_rows(session),
     )
 
 
-def _newest(session: Session, pages: PageCache) -> tuple[FindingLine, ...]:
-    """The newest findings of each study that was measured here."""
+def _newest(session: Session, pages: PageCache) -> tuple[FindingRowView, ...]:
+    """Return the newest findings of all studies with jobs."""
     measured = session.scalars(select(JobRow.study).where(JobRow.cases_done > 0).distinct()).all()
     return tuple(
-        line
+        row
         for study in PAGES
         if study.name in measured
-        for line in pages.kept(session, newest_findings, study, Selection())
+        for row in pages.get(session, newest_findings, study, Selection())
     )
 
 
-def newest_findings(session: Session, study: StudyPage, asked: Selection) -> tuple[FindingLine, ...]:
-    """The first findings of a study, of the matrices that were measured last."""
-    known = find_sources(session, study.name, asked.job, asked.matrix, asked.device)
-    newest = results_of(session, study.name, asked.with_(matrix=known.matrices[: study.home_findings]))
-    return finding_lines(study, newest)[: study.home_findings]
+def newest_findings(session: Session, study: StudyPage, selection: Selection) -> tuple[FindingRowView, ...]:
+    """Return the first findings of a study for the matrices measured last."""
+    known = find_sources(session, study.name, selection.job, selection.matrix, selection.device)
+    newest = results_of(session, study.name, selection.with_(matrix=known.matrices[: study.home_findings]))
+    return finding_rows(study, newest)[: study.home_findings]
 
 
 def _headline(session: Session) -> Headline | None:
-    """The headline of the recorded formats."""
+    """Return the chart of the reference results of the study formats; None if there are none."""
     known = recorded_formats(session)
     if known is None or not known.info.points:
         return None
     url = f"/api/v1/figures/{HEADLINE.name}?{Selection(device=(known.device,)).query}"
-    chart = Chart(HEADLINE.name, url, known.version, headline.summary(known.info))
-    return Headline(known.name.removesuffix(" (recorded)"), chart, headline.table(known.info))
+    chart = Chart(HEADLINE.name, url, known.version, home_chart.summary(known.info))
+    return Headline(known.name.removesuffix(" (recorded)"), chart, home_chart.table(known.info))
 
 
 def _recorded(session: Session) -> tuple[Link, ...]:
-    """The pages of recorded results, one a study and device."""
+    """Return links to the pages of reference results, one per study and device."""
     named, known = device_names(session), recorded_results.studies_and_devices(session)
     return tuple(
         Link(f"{page.recorded_as} on {named[device]}", study_url(study, Selection(device=(device,))))
@@ -87,13 +87,13 @@ def _recorded(session: Session) -> tuple[Link, ...]:
 
 
 def _is_beginning(session: Session) -> bool:
-    """Whether there are samples and nobody has measured anything: their study follows by itself."""
+    """Return whether sample matrices exist but no job yet; their job starts automatically."""
     names = [name for name, _, _ in first_start.SAMPLES]
     samples = session.scalar(select(func.count()).where(MatrixRow.name.in_(names))) or 0
     return samples > 0 and not session.scalar(select(func.count()).select_from(JobRow))
 
 
 def devices_page(session: Session) -> DevicesPage:
-    """Every device and its bandwidth."""
+    """Return the page of all devices with their bandwidth."""
     faults = tuple(map(engine_faults.describe, engine_faults.list_faults(session)))
-    return DevicesPage(title="Devices", topics="", faults=faults, devices=device_lines(session))
+    return DevicesPage(title="Devices", topics="", faults=faults, devices=device_rows(session))

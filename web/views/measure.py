@@ -1,4 +1,4 @@
-"""`/measure`: the form of a job, with the parameters of every study; the page of a matrix has it too."""
+"""`/measure`: the form of a job with the parameters of all studies; the page of a matrix has it too."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
@@ -20,19 +20,21 @@ from server import catalogue, devices
 from server.documents import MATRICES_MAX
 from server.jobs import estimates, queue
 from server.models import JobRow, MatrixRow, MatrixState
+from web.components import Choice, Field, Link
 from web.forms import DeviceChoice, MeasureForm, Names, StudyForm, changed, form_fields, values_of
 from web.job_contexts import MeasurePage
-from web.parts import Choice, Field, Link
 
-OWN = ("again", "study", "device", "matrix_ids")
-"""What an address says beside parameters of the study."""
+FORM_NAMES = ("again", "study", "device", "matrix_ids")
+"""Names in the address that are not parameters of a study."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the form is filled with; params: of the study, others are defaults; opened: they are shown in any case.
+class FormValues:
+    """Values of the form.
 
-    custom kernels  those that can be chosen
+    params          parameters of the study; the others are defaults
+    opened          whether the settings are visible in any case
+    custom_kernels  custom kernels of the server
     """
 
     study: Study
@@ -44,10 +46,11 @@ class Wanted:
 
 
 def page(session: Session, query: Sequence[tuple[str, str]], custom_kernels: Sequence[str] = ()) -> MeasurePage:
-    """The form as an address asks for it: like the job `again`, with what else is said instead of its settings.
+    """Return the form for an address: the settings of the job `again`, replaced by other parameters of the address.
 
-    custom kernels  those that can be measured here
-    Raises NotFoundError for an unknown job, ParameterError for an unknown study or a parameter that it does not take.
+    custom_kernels  custom kernels of the server
+
+    Raises NotFoundError for an unknown job, ParameterError for an unknown study or parameter.
     """
     given = dict(query)
     again = queue.get_job(session, given["again"]) if given.get("again") else None
@@ -55,7 +58,7 @@ def page(session: Session, query: Sequence[tuple[str, str]], custom_kernels: Seq
     chosen = dict.fromkeys(value for name, value in query if name == "matrix_ids" and value)
     matrices = tuple(chosen) or (tuple(again.matrix_ids) if again else ())
     params = settings_of(again) if again and again.study == study.name else {}
-    params |= values_of(study.Params, [(name, value) for name, value in query if value], but=OWN)
+    params |= values_of(study.Params, [(name, value) for name, value in query if value], but=FORM_NAMES)
     rows, notes = _rows(session, matrices)
     device = given.get("device") or (again.device if again else "")
     return MeasurePage(
@@ -63,7 +66,7 @@ def page(session: Session, query: Sequence[tuple[str, str]], custom_kernels: Seq
         topics="",
         form=form(
             session,
-            Wanted(study, params, device, tuple(row.id for row in rows), again is not None, tuple(custom_kernels)),
+            FormValues(study, params, device, tuple(row.id for row in rows), again is not None, tuple(custom_kernels)),
         ),
         again=Link(again.id[:8], f"/jobs/{again.id}") if again else None,
         notes=notes,
@@ -71,73 +74,73 @@ def page(session: Session, query: Sequence[tuple[str, str]], custom_kernels: Seq
 
 
 def settings_of(job: JobRow) -> dict[str, Any]:
-    """The parameters of a job that its study still has."""
+    """Return the parameters of a job that its study still has."""
     known = {entry.name for entry in fields(find_study(job.study).Params)}
     return {name: value for name, value in job.params.items() if name in known}
 
 
-def form(session: Session, wanted: Wanted, own: MatrixRow | None = None) -> MeasureForm:
-    """The form, of one matrix in any case or of those chosen; raises ParameterError for params of no study."""
+def form(session: Session, values: FormValues, matrix: MatrixRow | None = None) -> MeasureForm:
+    """Return the form for the chosen matrices and `matrix`; raises ParameterError for unknown parameters."""
     alive = devices.offered(session)
-    rows = _ready(session, wanted.matrices)
-    infos = [info_of(row) for row in rows if row.id in wanted.matrices]
+    rows = _ready(session, values.matrices)
+    infos = [info_of(row) for row in rows if row.id in values.matrices]
     return MeasureForm(
-        studies=tuple(_study(session, study, wanted, infos, alive) for study in STUDIES),
-        matrix=own.id if own else "",
+        studies=tuple(_study(session, study, values, infos, alive) for study in STUDIES),
+        matrix=matrix.id if matrix else "",
         matrices=tuple(
-            Choice(row.id, f"{row.name} ({units.count(row.n_rows)} rows)", row.id in wanted.matrices)
+            Choice(row.id, f"{row.name} ({units.count(row.n_rows)} rows)", row.id in values.matrices)
             for row in rows
-            if row is not own
+            if row is not matrix
         ),
         mixed_rows=units.count(ROWS_MAX),
-        devices=_devices(alive, wanted.device),
-        open=wanted.opened or bool(changed(parse_params(wanted.study.Params, wanted.params))),
+        devices=_devices(alive, values.device),
+        open=values.opened or bool(changed(parse_params(values.study.Params, values.params))),
     )
 
 
 def _study(
-    session: Session, study: Study, wanted: Wanted, matrices: Sequence[MatrixInfo], alive: Sequence[DeviceInfo]
+    session: Session, study: Study, values: FormValues, matrices: Sequence[MatrixInfo], alive: Sequence[DeviceInfo]
 ) -> StudyForm:
-    params = parse_params(study.Params, wanted.params if study is wanted.study else {})
-    own = {"custom_kernels": wanted.custom_kernels}
-    names: Names = {backend: {**study.names(backend), **own} for backend in dict.fromkeys(d.backend for d in alive)}
-    query = [("study", study.name), *(("matrix_ids", matrix) for matrix in wanted.matrices)]
+    params = parse_params(study.Params, values.params if study is values.study else {})
+    custom = {"custom_kernels": values.custom_kernels}
+    names: Names = {backend: {**study.names(backend), **custom} for backend in dict.fromkeys(d.backend for d in alive)}
+    query = [("study", study.name), *(("matrix_ids", matrix) for matrix in values.matrices)]
     return StudyForm(
         study.name,
         study.question,
-        _fields(form_fields(study.Params, params, names), wanted),
-        _outlook(session, study, params, matrices, alive),
-        study is wanted.study,
+        _fields(form_fields(study.Params, params, names), values),
+        _duration(session, study, params, matrices, alive),
+        study is values.study,
         f"/measure?{urlencode(query)}",
     )
 
 
-def _fields(fields: tuple[Field, ...], wanted: Wanted) -> tuple[Field, ...]:
-    """Those that there is something to choose in: of custom kernels none where there are none."""
-    return fields if wanted.custom_kernels else tuple(f for f in fields if f.name != "custom_kernels")
+def _fields(fields: tuple[Field, ...], values: FormValues) -> tuple[Field, ...]:
+    """Return the fields with options: no field for custom kernels if the server has none."""
+    return fields if values.custom_kernels else tuple(f for f in fields if f.name != "custom_kernels")
 
 
-def _outlook(
+def _duration(
     session: Session, study: Study, params: Any, matrices: Sequence[MatrixInfo], alive: Sequence[DeviceInfo]
 ) -> str:
-    """How long a job takes on each device, or what stands against it."""
+    """Return the estimated run time on each device, or the reason that the job cannot run."""
     refused = [f"{m.name}: {refusal}" for m in matrices if (refusal := study.refusal(m))]
     if refused and len(refused) == len(matrices):
-        return f"Nothing of this can be measured. {' '.join(refused)}"
+        return f"None of the selected matrices can be measured: {' '.join(refused)}"
     if not matrices:
-        return "Choose one matrix or more; how long they take is said here."
+        return "Select at least one matrix to see the estimated run time."
     possible = [f"{time} on {d.id}" for d in alive if (time := expected_time(session, study, params, matrices, d))]
     if not possible:
-        return "No device that is here now can measure it with these settings."
-    own = ", ".join(f"{name} {value}" for name, value in changed(params))
-    said = f"About {', '.join(possible)}, {'with ' + own if own else 'with the default settings'}."
-    return " ".join((said, *(f"Left out is {each}" for each in refused)))
+        return "No available device supports these settings."
+    settings = ", ".join(f"{name} {value}" for name, value in changed(params)) or "the default settings"
+    estimate = f"About {', '.join(possible)}, with {settings}."
+    return " ".join((estimate, *(f"Not measured: {each}" for each in refused)))
 
 
 def expected_time(
     session: Session, study: Study, params: Any, matrices: Sequence[MatrixInfo], device: DeviceInfo
 ) -> str:
-    """Return how long a job takes on a device, in words; empty if the device cannot measure anything of it."""
+    """Return the estimated run time on a device as text; empty if the device cannot measure any case."""
     try:
         check_device(study, device)
         cases = sum(1 for _ in islice(study.cases(params, matrices, device), queue.CASES_MAX))
@@ -145,40 +148,40 @@ def expected_time(
         return ""
     if not cases:
         return ""
-    own = estimates.expected(study, params, matrices, device, cases)
-    return units.duration(estimates.corrected(own, estimates.outcomes(session, study, device)))
+    expected_s = estimates.expected(study, params, matrices, device, cases)
+    return units.duration(estimates.corrected(expected_s, estimates.outcomes(session, study, device)))
 
 
 def _devices(alive: Sequence[DeviceInfo], chosen: str) -> tuple[DeviceChoice, ...]:
-    """GPUs first; chosen where it is alive, else the first."""
-    place = next((place for place, device in enumerate(alive) if device.id == chosen), 0)
-    return tuple(DeviceChoice(d.id, f"{d.id} · {d.name}", d.backend, n == place) for n, d in enumerate(alive))
+    """Return the devices, GPUs first; the chosen one is selected if it is available, else the first."""
+    index = next((index for index, device in enumerate(alive) if device.id == chosen), 0)
+    return tuple(DeviceChoice(d.id, f"{d.id} · {d.name}", d.backend, n == index) for n, d in enumerate(alive))
 
 
 def _rows(session: Session, matrices: Sequence[str]) -> tuple[list[MatrixRow], tuple[str, ...]]:
-    """Those of the matrices that can be measured, and why the others cannot."""
+    """Return the matrices that can be measured, and notes about the others."""
     rows, notes = [], []
     for matrix in matrices:
         try:
             row = catalogue.get_matrix(session, matrix)
         except NotFoundError:
-            notes.append(f"The matrix {matrix} is gone.")
+            notes.append(f"Matrix {matrix} was deleted.")
             continue
         if row.state == MatrixState.READY:
             rows.append(row)
         else:
-            notes.append(f"{row.name} is {row.state} and has no values here; its page says what to do.")
+            notes.append(f"{row.name} has no values on this server ({row.state}). See its page for what to do.")
     return rows, tuple(notes)
 
 
 def _ready(session: Session, chosen: Sequence[str]) -> list[MatrixRow]:
-    """The chosen matrices, then the newest others, each part by name; as many as a job takes."""
+    """Return the chosen matrices, then the newest others, both by name, up to the limit of a job."""
     listed = catalogue.list_matrices(session, limit=MATRICES_MAX).items
     every = {row.id: row for row in (*_rows(session, chosen)[0], *listed) if row.state == MatrixState.READY}
-    found = list(every.values())[:MATRICES_MAX]
-    return sorted(found, key=lambda row: (row.id not in chosen, row.name))
+    candidates = list(every.values())[:MATRICES_MAX]
+    return sorted(candidates, key=lambda row: (row.id not in chosen, row.name))
 
 
 def info_of(row: MatrixRow) -> MatrixInfo:
-    """Return what studies know of a matrix before they read it."""
+    """Return the properties of a matrix that studies know before reading it."""
     return MatrixInfo(row.id, row.name, row.n_rows, row.n_cols, row.nnz)

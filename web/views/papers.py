@@ -1,4 +1,4 @@
-"""`/papers` and `/papers/{name}`: what each paper printed, what was measured of it, and where that is drawn."""
+"""`/papers` and `/papers/{name}`: figures, tables, and statements of papers, with measured results."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings.conclusions import Conclusion
 from gpu_engine.findings.data import StudyData
-from gpu_engine.gpu_bench.batch_subjects import BATCH_SUBJECTS
-from gpu_engine.gpu_bench.subjects import GRAPH_SUBJECTS, SUBJECTS, Subject
+from gpu_engine.gpu_bench.batch_matrices import BATCH_SUBJECTS
+from gpu_engine.gpu_bench.benchmark_matrices import GRAPH_SUBJECTS, SUBJECTS, Subject
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import DeviceInfo, dumps
 from gpu_engine.studies.base import check_device
@@ -19,49 +19,49 @@ from server import catalogue, devices, recorded_results
 from server.documents import MATRICES_MAX
 from server.models import MatrixRow, MatrixState
 from server.result_sources import find_sources
+from web.components import Chart, Choice, Link
 from web.contexts import PaperPage, PapersPage
 from web.papers import PAPERS, find_paper
 from web.papers.base import Paper, Place, Trial
-from web.papers.parts import ExhibitPart, Generation, TrialForm
-from web.parts import Chart, Choice, Link
+from web.papers.components import ExhibitPart, Generation, TrialForm
 from web.results import Results, device_names, results_of, with_traces
 from web.selection import Selection
 from web.studies import page_of
 from web.views.measure import expected_time, info_of
 from web.views.study import chart, contents
 
-HEADS = tuple(Head(text, numeric=False) for text in ("the paper says", "here", "numbers", "device"))
-NOT_SAID = "cannot be said"
-WORDS = ("agrees", "mostly", "seldom", "disagrees", NOT_SAID)
+HEADS = tuple(Head(text, numeric=False) for text in ("statement of the paper", "verdict", "values", "device"))
+NOT_CHECKED = "not checked"
+WORDS = ("agrees", "mostly", "seldom", "disagrees", NOT_CHECKED)
 
-Seen = Mapping[str, Mapping[str, "Measured"]]
-"""Study → device → what was measured; devices of this service first."""
+ResultsByStudy = Mapping[str, Mapping[str, "Measured"]]
+"""Study → device → its results; devices of this server first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """All results of a study on a device, with their traces where its figures are drawn of these."""
+    """All results of a study on a device, with traces if its figures need them."""
 
     results: Results
     data: StudyData
 
 
 def page() -> PapersPage:
-    """All papers."""
+    """Return the page of all papers."""
     return PapersPage(title="Papers", topics="", papers=PAPERS)
 
 
 def paper_page(session: Session, name: str, device: str, matrix: str) -> PaperPage:
-    """One paper; raises NotFoundError, and ParameterError for a device without results of its studies.
+    """Return the page of a paper; raises NotFoundError, and ParameterError for a device without results of its studies.
 
-    device  whose figures are drawn and whose verdicts are counted; empty: a recorded one, else the first
-    matrix  chosen in the form; empty: those of the paper
+    device  device of the figures and verdicts; empty: one with reference results, else the first
+    matrix  matrix selected in the form; empty: those of the paper
     """
     paper = find_paper(name)
-    seen = {study: _measured(session, study) for study in paper.judges}
-    known = tuple(dict.fromkeys(each for of_study in seen.values() for each in of_study))
+    results_by_study = {study: _measured(session, study) for study in paper.judges}
+    known = tuple(dict.fromkeys(each for of_study in results_by_study.values() for each in of_study))
     if device and device not in known:
-        raise ParameterError(f"There are no results of this paper's studies on {device!r}.")
+        raise ParameterError(f"No results of the studies of this paper on {device!r}. Choose another device.")
     chosen = device or next((each for each in known if recorded_results.is_recorded(each)), "") or next(iter(known), "")
     trial, names = _trial(session, paper.trial, matrix), device_names(session)
     return PaperPage(
@@ -69,57 +69,61 @@ def paper_page(session: Session, name: str, device: str, matrix: str) -> PaperPa
         topics=f"matrix:{matrix}" if trial.reading else "",
         paper=paper,
         devices=tuple(Link(names.get(each, each), f"{paper.href}?device={each}", each == chosen) for each in known),
-        exhibits=_exhibits(paper, seen, chosen, names.get(chosen, chosen)),
+        exhibits=_exhibits(paper, results_by_study, chosen, names.get(chosen, chosen)),
         trial=trial,
     )
 
 
 def _measured(session: Session, study: str) -> dict[str, Measured]:
-    """Every device with results of a study, each with all of its matrices that an address holds."""
-    found = {}
+    """Return the results of a study by device, with as many matrices as an address can name."""
+    by_device = {}
     for device in find_sources(session, study).devices:
         results = results_of(session, study, Selection(device=(device,)))
-        found[device] = Measured(results, _data(session, results))
-    return found
+        by_device[device] = Measured(results, _data(session, results))
+    return by_device
 
 
 def _data(session: Session, results: Results) -> StudyData:
     return with_traces(session, results) if page_of(results.study).with_traces else results.data
 
 
-def _exhibits(paper: Paper, seen: Seen, chosen: str, name: str) -> tuple[ExhibitPart, ...]:
-    """name: of the chosen device, as conclusions have it."""
-    judged = _judged(paper, seen)
-    shown: dict[str, str] = {}
+def _exhibits(paper: Paper, results_by_study: ResultsByStudy, chosen: str, name: str) -> tuple[ExhibitPart, ...]:
+    """Return the exhibits with their figures and statements; name: the chosen device, as in conclusions."""
+    conclusions = _conclusions(paper, results_by_study)
+    labels: dict[str, str] = {}
     parts = []
     for exhibit in paper.exhibits:
-        own = [conclusion for conclusion in judged if exhibit.has(conclusion)]
+        statements = [conclusion for conclusion in conclusions if exhibit.has(conclusion)]
         first = next((place for place in exhibit.places if place.is_figure), None)
-        drawn = _chart(first, paper, seen, chosen) if first and first.href() not in shown else None
-        above = shown.get(first.href(), "") if first else ""
-        if first and drawn:
-            shown[first.href()] = exhibit.label
-        links = tuple(Link(place.text, place.href(_device(place, seen, chosen))) for place in exhibit.places)
-        said = _counted([conclusion for conclusion in own if conclusion.device == name])
-        named = replace(drawn, id=f"{exhibit.id}-chart") if drawn else None
-        parts.append(ExhibitPart(exhibit, said, _statements(own, name), links, named, above))
+        figure = _chart(first, paper, results_by_study, chosen) if first and first.href() not in labels else None
+        above = labels.get(first.href(), "") if first else ""
+        if first and figure:
+            labels[first.href()] = exhibit.label
+        links = tuple(
+            Link(place.text, place.href(_device(place, results_by_study, chosen))) for place in exhibit.places
+        )
+        counts = _verdict_counts([conclusion for conclusion in statements if conclusion.device == name])
+        named = replace(figure, id=f"{exhibit.id}-chart") if figure else None
+        parts.append(ExhibitPart(exhibit, counts, _statements(statements, name), links, named, above))
     return tuple(parts)
 
 
-def _judged(paper: Paper, seen: Seen) -> list[Conclusion]:
-    """Every statement on each device; one that no study has judged is there once, without a device."""
-    found = [c for study, judge in paper.judges.items() for of in seen[study].values() for c in judge(of.data)]
-    known = {conclusion.statement for conclusion in found if conclusion.device}
+def _conclusions(paper: Paper, results_by_study: ResultsByStudy) -> list[Conclusion]:
+    """Return all statements for each device; a statement without results appears once, without a device."""
+    conclusions = [
+        c for study, judge in paper.judges.items() for of in results_by_study[study].values() for c in judge(of.data)
+    ]
+    known = {conclusion.statement for conclusion in conclusions if conclusion.device}
     for study, judge in paper.judges.items():
         for conclusion in judge(StudyData()):
             if conclusion.statement not in known:
                 known.add(conclusion.statement)
-                found.append(replace(conclusion, numbers=f"Nothing of the study {study} has been measured here."))
-    return [conclusion for conclusion in found if conclusion.device or conclusion.numbers]
+                conclusions.append(replace(conclusion, numbers=f"No results of the study {study}."))
+    return [conclusion for conclusion in conclusions if conclusion.device or conclusion.numbers]
 
 
 def _statements(conclusions: Sequence[Conclusion], chosen: str) -> Table | None:
-    """A row a statement and device, the chosen one first."""
+    """Return a table with one row per statement and device, the chosen device first."""
     order = {text: place for place, text in enumerate(dict.fromkeys(c.statement for c in conclusions))}
     ordered = sorted(conclusions, key=lambda c: (order[c.statement], c.device != chosen))
     rows = tuple((c.statement, _word(c), c.numbers, c.device) for c in ordered)
@@ -127,24 +131,24 @@ def _statements(conclusions: Sequence[Conclusion], chosen: str) -> Table | None:
 
 
 def _word(conclusion: Conclusion) -> str:
-    return NOT_SAID if conclusion.says == "no data" else conclusion.says
+    return NOT_CHECKED if conclusion.says == "no data" else conclusion.says
 
 
-def _counted(conclusions: Sequence[Conclusion]) -> str:
-    """`agrees (2), cannot be said (1)`; of a single one its word."""
+def _verdict_counts(conclusions: Sequence[Conclusion]) -> str:
+    """Return `agrees (2), not checked (1)`, or the word of a single statement."""
     counts = Counter(_word(conclusion) for conclusion in conclusions)
     several = len(conclusions) > 1
-    return ", ".join(f"{word} ({counts[word]})" if several else word for word in WORDS if counts[word]) or NOT_SAID
+    return ", ".join(f"{word} ({counts[word]})" if several else word for word in WORDS if counts[word]) or NOT_CHECKED
 
 
-def _device(place: Place, seen: Seen, chosen: str) -> str:
-    """The chosen device, where the place's study was measured there; else the page's own choice."""
-    return chosen if chosen in seen.get(place.study, {}) else ""
+def _device(place: Place, results_by_study: ResultsByStudy, chosen: str) -> str:
+    """Return the chosen device if it has results of the study; else empty, the default of the page."""
+    return chosen if chosen in results_by_study.get(place.study, {}) else ""
 
 
-def _chart(place: Place, paper: Paper, seen: Seen, chosen: str) -> Chart | None:
-    """The figure of a place as its page draws it of the chosen device; None where it would say nothing."""
-    measured = seen.get(place.study, {}).get(chosen)
+def _chart(place: Place, paper: Paper, results_by_study: ResultsByStudy, chosen: str) -> Chart | None:
+    """Return the figure for the chosen device as its study page draws it; None if it has no data."""
+    measured = results_by_study.get(place.study, {}).get(chosen)
     if measured is None:
         return None
     results = measured.results
@@ -152,15 +156,15 @@ def _chart(place: Place, paper: Paper, seen: Seen, chosen: str) -> Chart | None:
         : place.most
     ]
     selection = Selection(device=(chosen,), matrix=tuple(matrices)).with_(**place.choice)
-    own = tuple(m for m in results.measurements if m.matrix_id in matrices)
-    data = replace(replace(results, selection=selection, measurements=own).data, traces=measured.data.traces)
+    measurements = tuple(m for m in results.measurements if m.matrix_id in matrices)
+    data = replace(replace(results, selection=selection, measurements=measurements).data, traces=measured.data.traces)
     figure = page_of(place.study).figure(place.part)
-    caption, _, version = contents(figure, data, len(own), len({m.matrix_id for m in own}))
+    caption, _, version = contents(figure, data, len(measurements), len({m.matrix_id for m in measurements}))
     return chart(place.part, selection, version, caption) if version else None
 
 
 def _trial(session: Session, trial: Trial, matrix: str) -> TrialForm:
-    """The form, with the newest square matrices that are not too large."""
+    """Return the form with the newest square matrices up to the size limit."""
     rows = [
         row
         for row in catalogue.list_matrices(session, limit=MATRICES_MAX).items
@@ -179,7 +183,7 @@ def _trial(session: Session, trial: Trial, matrix: str) -> TrialForm:
             for row in sorted(ready, key=lambda r: (r.id not in chosen, r.name))
         ),
         devices=tuple(
-            Choice(d.id, f"{d.id} · {d.name}{_takes(session, trial, ready, chosen, d)}", n == 0)
+            Choice(d.id, f"{d.id} · {d.name}{_duration(session, trial, ready, chosen, d)}", n == 0)
             for n, d in enumerate(alive)
             if _can(trial, d)
         ),
@@ -188,14 +192,14 @@ def _trial(session: Session, trial: Trial, matrix: str) -> TrialForm:
     )
 
 
-def _takes(
+def _duration(
     session: Session, trial: Trial, ready: Sequence[MatrixRow], chosen: Collection[str], device: DeviceInfo
 ) -> str:
-    """How long the study of the chosen matrices takes there, after a dot; empty where there are none."""
+    """Return the estimated run time for the chosen matrices, after a dot; empty without matrices."""
     study = page_of(trial.study).study
     infos = [info_of(row) for row in ready if row.id in chosen]
     time = expected_time(session, study, parse_params(study.Params, trial.params), infos, device) if infos else ""
-    return f" · about {time} for the chosen matrices" if time else ""
+    return f" · about {time} for the selected matrices" if time else ""
 
 
 def _can(trial: Trial, device: DeviceInfo) -> bool:
@@ -207,14 +211,14 @@ def _can(trial: Trial, device: DeviceInfo) -> bool:
 
 
 def _generate(trial: Trial, here: Sequence[MatrixRow]) -> tuple[Generation, ...]:
-    """The matrices of the trial that are not here: each by the call that makes it, or one of its kind."""
-    found = [(_subject(name).substitute or _subject(name)) for name in trial.generate]
+    """Return the missing matrices of the trial with the request that generates each one or a stand-in."""
+    subjects = [(_subject(name).substitute or _subject(name)) for name in trial.generate]
     known = {row.name for row in here}
     return tuple(
         Generation(
             each.name, dumps({"generator": each.source["generator"], **each.source["params"], "name": each.name})
         )
-        for each in found
+        for each in subjects
         if each.name not in known
     )
 

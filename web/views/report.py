@@ -1,4 +1,4 @@
-"""`/{study}.html`: what the page of a study shows as one file that needs neither server nor network."""
+"""`/{study}.html`: report of a study page as one file that works offline."""
 
 import time
 
@@ -19,25 +19,25 @@ from web.studies.base import StudyPage
 from web.views import study as studies
 
 
-def page(session: Session, study: StudyPage, asked: Selection, site: str) -> contexts.ReportPage:
-    """The report of a selection; site: the address of the server, which its links lead to."""
-    results = results_of(session, study.name, asked)
+def page(session: Session, study: StudyPage, selection: Selection, site: str) -> contexts.ReportPage:
+    """Return the report of a selection; site: address of the server for its links."""
+    results = results_of(session, study.name, selection)
     data = with_traces(session, results) if study.with_traces else results.data
-    shown, provenance = studies.page(session, study, asked), provenance_of(session, results)
-    address = f"{site}/{study.name}" + (f"?{asked.query}" if asked.query else "")
+    view, provenance = studies.page(session, study, selection), provenance_of(session, results)
+    address = f"{site}/{study.name}" + (f"?{selection.query}" if selection.query else "")
     figures, doubtful = {}, busy.keys(busy_measurements(data))
-    for figure in shown.figures:
+    for figure in view.figures:
         if figure.chart.version != "0":
-            drawn = study.figure(figure.name)
-            picture = drawn.draw(drawn.info(data))
-            name_provenance(busy.gray(clip(picture), doubtful), drawn.title, provenance.lines)
+            source = study.figure(figure.name)
+            picture = source.draw(source.info(data))
+            name_provenance(busy.gray(clip(picture), doubtful), source.title, provenance.lines)
             figures[figure.name] = _in_script(picture.to_json())
     return contexts.ReportPage(
         title=study.title,
         address=address,
         written=units.moment(time.time()),
-        study=shown,
-        query=asked.query,
+        study=view,
+        query=selection.query,
         figures=figures,
         provenance=provenance,
         bibtex=BIBTEX.format(address=address, release=release(), measured=provenance.measured),
@@ -49,5 +49,5 @@ def page(session: Session, study: StudyPage, asked: Selection, site: str) -> con
 
 
 def _in_script(text: str) -> str:
-    """JSON that no tag in it ends early."""
+    """Return JSON in which no tag can end its script element."""
     return text.replace("<", "\\u003c")

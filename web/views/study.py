@@ -1,4 +1,4 @@
-"""The page of a study: a StudyPage filled with the results of a selection."""
+"""Study page: a StudyPage filled with the results of a selection."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -13,54 +13,54 @@ from server import catalogue
 from server.models import MatrixRow
 from server.result_sources import find_sources
 from web import contexts, kernels
+from web.components import Chart, Choice, Choices, FigureForm, FigureSection, Link, LinkSwitch, TableSection
 from web.figures.base import Figure
-from web.parts import Chart, Choice, Choices, FigureForm, FigureSection, Link, LinkSwitch, TableSection
 from web.provenance import provenance_of
 from web.results import Results, results_of, with_traces
 from web.selection import VALUES_MAX, Selection, study_url
 from web.studies import PAGES
 from web.studies.base import Section, StudyPage, by_sigma
-from web.views import answer, shown, tables
-from web.views.lines import finding_lines
+from web.views import answer, selection_summary, tables
+from web.views.list_rows import finding_rows
 
 CHOICES_MAX = 24
-"""Most matrices offered beside each other; the others have their own pages."""
+"""Maximum number of matrices in the form; all others have their own pages."""
 
 PICTURES_MAX = 6
 
 ALL = "all"
-"""Devices, beside each other."""
+"""Label of the link that shows all devices."""
 
 NO_PICTURES = (
-    "None of these matrices is here with its values, so there is no picture of them. The page of a recorded matrix "
-    "says how its values get here."
+    "No pictures: the values of these matrices are not on this server. The page of a reference matrix explains how to "
+    "get its values."
 )
 
 
-def page(session: Session, study: StudyPage, asked: Selection) -> contexts.StudyPage:
-    """The page of a selection; raises NotFoundError for an unknown job, ParameterError for a choice that is none."""
-    results = results_of(session, study.name, asked)
+def page(session: Session, study: StudyPage, selection: Selection) -> contexts.StudyPage:
+    """Return the page of a selection; raises NotFoundError for an unknown job, ParameterError for a bad choice."""
+    results = results_of(session, study.name, selection)
     data = with_traces(session, results) if study.with_traces else results.data
-    findings = finding_lines(study, results)
-    answered = study.answers(results.data)
-    drawn = kernels.drawn(study, answered, results.selection)
-    figures = _figures(study, results, data, drawn)
+    findings = finding_rows(study, results)
+    answers = study.answers(results.data)
+    figure_kernels = kernels.figure_kernels(study, answers, results.selection)
+    figures = _figures(study, results, data, figure_kernels)
     sections, selects = _Sections(data), _selects(study, results)
     pictured = _pictured(session, results) if study.features.picture else {}
     conclusions = next(iter(sections.of([study.conclusions] if study.conclusions else [])), None)
     below = sections.of(section for section in study.sections if not section.figure)
     chooser = answer.chooser(study, results)
-    own_fields = (*(select.name for select in selects), *(("kernel",) if chooser else ()))
+    form_names = (*(select.name for select in selects), *(("kernel",) if chooser else ()))
     return contexts.StudyPage(
         title=study.title,
         topics=",".join(f"job:{job.id}" for job in results.jobs if job.finished_at is None),
         study=study.name,
-        query=results.asked.query,
+        query=results.requested.query,
         lead=study.lead,
         invitation=study.invitation,
-        elsewhere=() if findings else _elsewhere(session, study, results.asked.matrix),
-        answers=answer.sections(study, answered, results),
-        says=shown.says(study, results, drawn),
+        elsewhere=() if findings else _elsewhere(session, study, results.requested.matrix),
+        answers=answer.sections(study, answers, results),
+        summary=selection_summary.summary_text(study, results, figure_kernels),
         kernels=chooser,
         contents=_contents(figures, conclusions, below, study) if findings else (),
         overview=tuple(study.overview(data)),
@@ -69,12 +69,12 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
         switches=(*_switches(study, results), *_devices(results)),
         selects=selects,
         matrices=_matrices(results),
-        every=_every(results),
-        shown=shown.matrices(session, results),
-        hidden=_hidden(results, ("matrix", "set", *own_fields)),
+        all_matrices=_all_matrices(results),
+        matrix_count=selection_summary.matrix_count_text(session, results),
+        hidden=_hidden(results, ("matrix", "set", *form_names)),
         conclusions=conclusions,
         figures=figures,
-        few=shown.few(study, results) if findings else "",
+        hidden_figures=selection_summary.hidden_figures_text(study, results) if findings else "",
         cases_note=study.cases_note,
         sections=below,
         structure=_pictures(pictured, results, study.features.picture),
@@ -86,33 +86,33 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
 
 
 def _elsewhere(session: Session, study: StudyPage, matrices: Sequence[str]) -> tuple[Link, ...]:
-    """The pages of other studies with results of the chosen matrices."""
-    found = []
+    """Return links to other studies with results of the chosen matrices."""
+    links = []
     for other in PAGES if matrices else ():
         devices = find_sources(session, other.name).devices
         known = find_sources(session, other.name, devices=devices).matrices
-        own = tuple(matrix for matrix in matrices if matrix in known)
-        if own and other.name != study.name:
-            found.append(Link(other.link, study_url(other.name, Selection(matrix=own))))
-    return tuple(found)
+        measured = tuple(matrix for matrix in matrices if matrix in known)
+        if measured and other.name != study.name:
+            links.append(Link(other.link, study_url(other.name, Selection(matrix=measured))))
+    return tuple(links)
 
 
 def _downloads(results: Results) -> tuple[Link, ...]:
-    """What is shown as files: every number, a table of kernels by matrices, and all of it in one."""
+    """Return links to files of the results: all values, the kernel–matrix table, and a report."""
     files = {"CSV": ".csv", "JSON": ".json", "Report": ".html"}
-    pivots = {"Kernels by matrices": "", "as Markdown": ".md", "as LaTeX": ".tex"}
-    endings = files | {text: f"/tables/pivot{ending}" for text, ending in pivots.items()}
-    return tuple(Link(text, f"/{results.study}{ending}?{results.asked.query}") for text, ending in endings.items())
+    kernel_matrix_tables = {"Kernel–matrix table": "", "as Markdown": ".md", "as LaTeX": ".tex"}
+    endings = files | {text: f"/tables/pivot{ending}" for text, ending in kernel_matrix_tables.items()}
+    return tuple(Link(text, f"/{results.study}{ending}?{results.requested.query}") for text, ending in endings.items())
 
 
 class _Sections:
-    """Sections filled with tables; those without a row are left out."""
+    """Sections filled with tables, without empty ones."""
 
     def __init__(self, data: StudyData) -> None:
         self._data = data
 
     def of(self, sections: Iterable[Section]) -> tuple[TableSection, ...]:
-        """The filled ones."""
+        """Return the sections that have rows."""
         filled = (
             TableSection(s.id, s.heading, s.notes, tuple(t for t in s.tables(self._data) if t.table.rows), s.prose)
             for s in sections
@@ -121,29 +121,29 @@ class _Sections:
 
 
 def _features(study: StudyPage, results: Results, pictured: int) -> TableSection:
-    """The table of the matrices; pictured: how many of them have a picture."""
+    """Return the table of the matrices; pictured: number of matrices with a picture."""
     of, table = study.features, tables.features(study, results)
     lacking = NO_PICTURES if of.picture and table.table.rows and not pictured else ""
     return TableSection(tables.STRUCTURE, of.heading, tuple(filter(None, (of.note, lacking))), (table,), prose=False)
 
 
 def chart(name: str, selection: Selection, version: int, caption: str) -> Chart:
-    """The figure of that name of a selection."""
+    """Return the figure of that name for a selection."""
     return Chart(f"{name}-chart", f"/api/v1/figures/{name}?{selection.query}", str(version), caption)
 
 
 def _figures(study: StudyPage, results: Results, data: StudyData, names: Sequence[str]) -> tuple[FigureSection, ...]:
-    """Every figure in the order of the page, with what belongs below its heading; hidden where it would say nothing.
+    """Return all figures of the page with their forms and tables; figures without data are hidden.
 
-    names  of the kernels that are drawn where a figure shows a few
+    names  kernels of the figures that show a few
     """
     number, sections = len({m.matrix_id for m in results.measurements}), _Sections(data)
     filled = []
     for figure in study.figures:
-        seen = kernels.data_of(study, figure, data, names)
-        caption, table, version = contents(figure, seen, len(results.measurements), number)
+        figure_data = kernels.data_of(study, figure, data, names)
+        caption, table, version = contents(figure, figure_data, len(results.measurements), number)
         if version:
-            caption = kernels.remarked(caption, data, seen)
+            caption = kernels.with_kernel_count(caption, data, figure_data)
         hidden = tuple(form for form in study.forms if form.figure == figure.name)
         filled.append(
             FigureSection(
@@ -166,7 +166,7 @@ def _figures(study: StudyPage, results: Results, data: StudyData, names: Sequenc
 
 
 def contents(figure: Figure[Any], data: StudyData, version: int, matrices: int) -> tuple[str, Table | None, int]:
-    """The caption and the numbers of a figure, and its version: 0 where there is nothing to draw."""
+    """Return caption, table, and version of a figure; version 0 means that it has no data."""
     if matrices < figure.matrices_min or len({m.device for m in data.measurements}) < figure.devices_min:
         return "", None, 0
     info = figure.info(data)
@@ -177,16 +177,16 @@ def contents(figure: Figure[Any], data: StudyData, version: int, matrices: int) 
 
 
 def _pictured(session: Session, results: Results) -> dict[str, MatrixRow]:
-    """The matrices shown, by ascending sigma, that are here with their values: themselves, or as another one."""
-    found: dict[str, MatrixRow] = {}
+    """Return the matrices, by ascending sigma, whose values are on this server, under this or another id."""
+    pictured: dict[str, MatrixRow] = {}
     for matrix_id, row in catalogue.with_values(session, by_sigma(results)).items():
-        if row not in found.values():
-            found[matrix_id] = row
-    return found
+        if row not in pictured.values():
+            pictured[matrix_id] = row
+    return pictured
 
 
 def _pictures(pictured: Mapping[str, MatrixRow], results: Results, name: str) -> tuple[Chart, ...]:
-    """The figure of that name of the first of these."""
+    """Return the figure of that name for the first of these matrices."""
     charts: list[Chart] = []
     for matrix_id, row in list(pictured.items())[:PICTURES_MAX]:
         known = results.features[matrix_id]
@@ -197,8 +197,8 @@ def _pictures(pictured: Mapping[str, MatrixRow], results: Results, name: str) ->
 
 
 def _switches(study: StudyPage, results: Results, figure: str = "") -> tuple[LinkSwitch, ...]:
-    """Those of the page, or of one of its figures, that have something to choose from."""
-    found = (
+    """Return the switches of the page, or of a figure, that offer a choice."""
+    switches = (
         LinkSwitch(
             each.label,
             _links(results, each.parameter, each.options(results), each.current(results), each.values),
@@ -206,13 +206,13 @@ def _switches(study: StudyPage, results: Results, figure: str = "") -> tuple[Lin
         for each in study.switches
         if each.figure == figure
     )
-    return tuple(switch for switch in found if switch.links)
+    return tuple(switch for switch in switches if switch.links)
 
 
 def _selects(study: StudyPage, results: Results) -> tuple[Choices, ...]:
-    """The fields that have something to choose from; what the address says of the others it goes on saying."""
-    found = (Choices(each.id, each.parameter, each.label, tuple(each.choices(results))) for each in study.selects)
-    return tuple(field for field in found if field.options)
+    """Return the fields that offer a choice; the address keeps the parameters of the others."""
+    selects = (Choices(each.id, each.parameter, each.label, tuple(each.choices(results))) for each in study.selects)
+    return tuple(field for field in selects if field.options)
 
 
 def _devices(results: Results) -> tuple[LinkSwitch, ...]:
@@ -221,7 +221,7 @@ def _devices(results: Results) -> tuple[LinkSwitch, ...]:
     if len(results.devices) > 1:
         every = len(results.selection.device) == len(results.devices)
         links = tuple(replace(link, current=link.current and not every) for link in links)
-        links += (Link(ALL, study_url(results.study, results.asked.with_(device=results.devices)), every),)
+        links += (Link(ALL, study_url(results.study, results.requested.with_(device=results.devices)), every),)
     return (LinkSwitch("Device", links),) if links else ()
 
 
@@ -232,17 +232,20 @@ def _links(
     current: Sequence[str],
     values: Mapping[str, tuple[str, ...]] | None = None,
 ) -> tuple[Link, ...]:
-    """One address per option, values: of some that are none themselves; a device's own matrices are chosen anew."""
-    asked = results.asked.with_(matrix=()) if parameter == "device" else results.asked
+    """Return a link per option; another device resets the matrices.
+
+    values  option → values of the parameter, if they differ from the option
+    """
+    base = results.requested.with_(matrix=()) if parameter == "device" else results.requested
     chosen = {option: (values or {}).get(option, (option,)) for option in options}
     return tuple(
-        Link(option, study_url(results.study, asked.with_(**{parameter: chosen[option]})), option in current)
+        Link(option, study_url(results.study, base.with_(**{parameter: chosen[option]})), option in current)
         for option in options
     )
 
 
 def _matrices(results: Results) -> tuple[Choice, ...]:
-    """The matrices shown and the newest others: a list that stays readable with hundreds measured."""
+    """Return the chosen matrices and the newest others, up to a readable number."""
     chosen = results.selection.matrix
     others = [m for m in results.matrices if m not in chosen]
     left_out = set(others[max(0, CHOICES_MAX - len(chosen)) :])
@@ -250,20 +253,20 @@ def _matrices(results: Results) -> tuple[Choice, ...]:
     return tuple(Choice(m, results.features[m].name, m in chosen) for m in offered if m not in left_out)
 
 
-def _every(results: Results) -> tuple[Link, ...]:
-    """All matrices measured, as far as an address holds them."""
-    if not results.asked.matrix:
+def _all_matrices(results: Results) -> tuple[Link, ...]:
+    """Return a link to all measured matrices, up to the limit of an address."""
+    if not results.requested.matrix:
         return ()
     number = min(VALUES_MAX, len(results.matrices))
-    return (Link(f"all {number}", study_url(results.study, results.asked.with_(matrix=()))),)
+    return (Link(f"all {number}", study_url(results.study, results.requested.with_(matrix=()))),)
 
 
 def _contents(
     figures: Sequence[FigureSection], conclusions: TableSection | None, below: Sequence[TableSection], study: StudyPage
 ) -> tuple[Link, ...]:
-    """The parts of the page that have something to show, each at its anchor."""
+    """Return links to the sections of the page that have content."""
     return (
-        Link("Answer", "#answer"),
+        Link("Ranking", "#answer"),
         Link("Verdicts", "#verdicts"),
         *((Link(conclusions.heading, "#conclusions"),) if conclusions else ()),
         *(Link(f.heading, f"#{f.name}") for f in figures if f.note or f.chart.version != "0"),
@@ -274,6 +277,6 @@ def _contents(
 
 
 def _hidden(results: Results, form: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """What the address says beside the fields of a form."""
+    """Return the parameters of the address that are not fields of a form."""
     names = set(form)
-    return tuple((name, value) for name, value in results.asked.pairs if name not in names)
+    return tuple((name, value) for name, value in results.requested.pairs if name not in names)

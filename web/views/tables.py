@@ -1,4 +1,4 @@
-"""`/{study}/tables/{name}`: a table of a study's page on a page of its own, and as CSV, Markdown or LaTeX."""
+"""`/{study}/tables/{name}`: a table of a study as a separate page, and as CSV, Markdown, or LaTeX."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,64 +11,64 @@ from gpu_engine.findings.finding import Finding
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.text.tables import Table
 from web import contexts, kernels
+from web.components import Column, FindingRowView, Link, TitledTable
 from web.files import WRITERS
-from web.parts import Column, FindingLine, Link, TitledTable
-from web.pivot import pivots
+from web.kernel_matrix_table import kernel_matrix_tables
 from web.results import Results, results_of, with_traces
 from web.selection import Selection, study_url
 from web.sorting import KEYS
 from web.studies.base import Section, StudyPage
-from web.views.lines import finding_lines
+from web.views.list_rows import finding_rows
 
 
 @dataclass(frozen=True, slots=True)
 class NamedTables:
-    """What stands under one name; line: the finding whose cases they are."""
+    """The tables of one name; row: the finding of a table of cases."""
 
     heading: str
     tables: tuple[TitledTable, ...]
-    line: FindingLine | None = None
+    row: FindingRowView | None = None
     notes: tuple[str, ...] = ()
     prose: bool = False
 
 
 def features(study: StudyPage, results: Results) -> TitledTable:
-    """The table of the matrices."""
+    """Return the table of the matrices."""
     return TitledTable(study.features.heading, study.features.table(results))
 
 
-def page(session: Session, study: StudyPage, asked: Selection, name: str) -> contexts.TablePage:
-    """The page of the tables of that name; raises NotFoundError where the selection has none."""
-    found = find(session, study, asked, name)
+def page(session: Session, study: StudyPage, selection: Selection, name: str) -> contexts.TablePage:
+    """Return the page of the tables of that name; raises NotFoundError if the selection has none."""
+    named = find(session, study, selection, name)
     return contexts.TablePage(
-        title=found.heading,
+        title=named.heading,
         topics="",
-        back=Link(study.title, study_url(study.name, asked)),
+        back=Link(study.title, study_url(study.name, selection)),
         name=name,
-        line=found.line,
-        notes=found.notes,
-        tables=found.tables,
-        prose=found.prose,
-        columns=_columns(study, asked, name, found),
-        files=tuple(Link(label, address(study.name, name + ending, asked)) for ending, label in LABELS),
+        row=named.row,
+        notes=named.notes,
+        tables=named.tables,
+        prose=named.prose,
+        columns=_columns(study, selection, name, named),
+        files=tuple(Link(label, address(study.name, name + ending, selection)) for ending, label in LABELS),
     )
 
 
 SORTABLE = ("pivot", "side-by-side-numbers")
-"""Tables of kernels by matrices."""
+"""Names of the kernel–matrix tables."""
 
 
-def _columns(study: StudyPage, asked: Selection, name: str, found: NamedTables) -> dict[str, Column]:
-    """Head of a column → the same tables sorted by it; by the one they are sorted by in the other direction."""
+def _columns(study: StudyPage, selection: Selection, name: str, named: NamedTables) -> dict[str, Column]:
+    """Return the sort links by column head; the current column gets the opposite direction."""
     if name not in SORTABLE:
         return {}
     keys = {text: key for key, text in KEYS.items()}
-    heads = dict.fromkeys(head.text for each in found.tables for head in each.table.heads)
-    (sort,) = asked.sort or ("",)
+    heads = dict.fromkeys(head.text for each in named.tables for head in each.table.heads)
+    (sort,) = selection.sort or ("",)
     return {
         text: Column(
             text,
-            address(study.name, name, asked.with_(sort=f"-{key}" if sort == key else key)),
+            address(study.name, name, selection.with_(sort=f"-{key}" if sort == key else key)),
             {key: "ascending", f"-{key}": "descending"}.get(sort, ""),
             numeric=True,
         )
@@ -77,46 +77,46 @@ def _columns(study: StudyPage, asked: Selection, name: str, found: NamedTables) 
     }
 
 
-BUSY = " · the machine was busy: these times do not count"
-"""Added to the heading of such cases, which their files repeat."""
+BUSY = " · too noisy, not counted"
+"""Addition to the heading of noisy cases, which their files repeat."""
 
 STRUCTURE = "structure"
-"""The name of the table of the matrices, and of its section."""
+"""Name of the table of the matrices and of its section."""
 
 LABELS = ((".csv", "CSV"), (".md", "Markdown"), (".tex", "LaTeX"))
-"""Endings of the files of a table, and what they are called."""
+"""Endings of table files and their labels."""
 
 
-def text(session: Session, study: StudyPage, asked: Selection, name: str, ending: str) -> str:
-    """The tables of that name as a file; raises NotFoundError for an ending that no writer has."""
+def text(session: Session, study: StudyPage, selection: Selection, name: str, ending: str) -> str:
+    """Return the tables of that name as a file; raises NotFoundError for an unknown ending."""
     if ending not in WRITERS:
-        raise NotFoundError(f"Tables cannot be written as {quote(ending)}; known endings: {', '.join(WRITERS)}.")
-    return WRITERS[ending](find(session, study, asked, name).tables)
+        raise NotFoundError(f"Unknown table format {quote(ending)}. Endings: {', '.join(WRITERS)}.")
+    return WRITERS[ending](find(session, study, selection, name).tables)
 
 
-def address(study: str, name: str, asked: Selection) -> str:
-    """Where the tables of that name are."""
-    return f"/{study}/tables/{name}" + (f"?{asked.query}" if asked.query else "")
+def address(study: str, name: str, selection: Selection) -> str:
+    """Return the address of the tables of that name."""
+    return f"/{study}/tables/{name}" + (f"?{selection.query}" if selection.query else "")
 
 
-def find(session: Session, study: StudyPage, asked: Selection, name: str) -> NamedTables:
-    """The tables of that name."""
-    results = results_of(session, study.name, asked)
+def find(session: Session, study: StudyPage, selection: Selection, name: str) -> NamedTables:
+    """Return the tables of that name; raises NotFoundError if the selection has none."""
+    results = results_of(session, study.name, selection)
     data = with_traces(session, results) if study.with_traces else results.data
-    found = next((tables for known, tables in _tables(study, results, data, name) if known == name), None)
-    if found is None:
-        raise NotFoundError(f"There is no table {quote(name)} in what is chosen; open it on the page of the study.")
-    return found
+    named = next((tables for known, tables in _tables(study, results, data, name) if known == name), None)
+    if named is None:
+        raise NotFoundError(f"This selection has no table {quote(name)}. Open the tables from the page of the study.")
+    return named
 
 
 def _tables(study: StudyPage, results: Results, data: StudyData, name: str) -> Iterator[tuple[str, NamedTables]]:
-    """Every table by its name, made as it is asked for: those of figures only where one is wanted."""
-    for line in finding_lines(study, results):
-        finding = line.finding
+    """Yield all tables by name; tables of figures only if their name is requested, because they are expensive."""
+    for row in finding_rows(study, results):
+        finding = row.finding
         title = f"{finding.title} · {finding.device} · {finding.cache}{BUSY if finding.busy else ''}"
         busy = "yes" if finding.busy else "no"
         keys = ("matrix", finding.title), ("device", finding.device), ("cache", finding.cache), ("busy", busy)
-        yield f"cases-{line.id}", NamedTables(title, (TitledTable(title, finding.table, keys=keys),), line)
+        yield f"cases-{row.id}", NamedTables(title, (TitledTable(title, finding.table, keys=keys),), row)
     for figure in study.figures:
         if figure.table and name == f"{figure.name}-numbers":
             table = figure.table(figure.info(data))
@@ -131,15 +131,15 @@ def _tables(study: StudyPage, results: Results, data: StudyData, name: str) -> I
     )
     if name == "pivot":
         columns = [(each, kernels.labels(study, each, results.selection)) for each in study.answers(results.data)]
-        yield name, NamedTables("Kernels by matrices", pivots(study.findings(data), data, columns))
+        yield name, NamedTables("Kernel–matrix table", kernel_matrix_tables(study.findings(data), data, columns))
     for section in (*study.sections, *([study.conclusions] if study.conclusions else [])):
         yield from _of_section(section, data)
 
 
 def _of_figure(title: str, table: Table, findings: Iterable[Finding]) -> NamedTables:
-    """Return the numbers of a figure; where some do not count, heading and note say which."""
+    """Return the values of a figure; heading and note name the noisy ones."""
     busy = [f"{finding.title} · {finding.device} · {finding.cache}" for finding in findings if finding.busy]
-    note = f"machine busy, does not count: {join(busy, NAMED)}" if busy else ""
+    note = f"too noisy, not counted: {join(busy, NAMED)}" if busy else ""
     heading = " · ".join(filter(None, (title, note)))
     keys = (("busy", join(busy)),) if busy else ()
     notes = (f"{note[:1].upper()}{note[1:]}.",) if note else ()
@@ -147,7 +147,7 @@ def _of_figure(title: str, table: Table, findings: Iterable[Finding]) -> NamedTa
 
 
 def _of_section(section: Section, data: StudyData) -> Iterator[tuple[str, NamedTables]]:
-    """All tables of a section, and each by its number."""
+    """Yield all tables of a section together, and each one by its number."""
     tables = tuple(each for each in section.tables(data) if each.table.rows)
     heading = section.heading or (tables[0].heading if tables else "")
     yield section.id, NamedTables(heading, tables, notes=section.notes, prose=section.prose)

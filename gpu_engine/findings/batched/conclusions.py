@@ -1,4 +1,4 @@
-"""The paper's conclusions beside what the batches say of them."""
+"""Conclusions of the batched-SpMV paper, checked against the batches."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,52 +15,52 @@ ON_CSR = (SCALAR, VECTOR, SMART, CSRI)
 WITHOUT_PREPROCESSING = (SCALAR, VECTOR, SMART)
 
 SHORT_ROW = 4.0
-"""Nonzeros a row up to which csr/scalar is good (§4.2)."""
+"""Nonzeros per row up to which csr/scalar is good (§4.2)."""
 
 LEAST_GAIN = 10.0
-"""Of every kernel of the paper over one product after the other (§4.2)."""
+"""Speedup of every kernel of the paper over a launch loop (§4.2)."""
 
 
 def conclusions(data: StudyData) -> list[Conclusion]:
-    """Every statement of the paper on each device and cache state, judged by batches of the chosen size.
+    """Return the conclusion of each statement per device and cache state, from batches of the chosen size.
 
-    Without one, by the largest batch of each matrix and mixture in which the kernels in question have a time. A kernel
-    is the best where it is the fastest or `same` with the fastest; only kernels of the paper compete.
+    Without a chosen size, the largest batch per matrix and mixture in which the kernels were timed counts. A kernel is
+    the best if it is fastest or tied; only kernels of the paper compete.
     """
     groups = [group for group in batch_groups(data) if group.timed]
     places = dict.fromkeys((group.device, group.cache) for group in groups)
     if not places:
         return [statement.unjudged() for statement in STATEMENTS]
     return [
-        _judged(statement, [group for group in groups if (group.device, group.cache) == place], data, *place)
+        _conclusion(statement, [group for group in groups if (group.device, group.cache) == place], data, *place)
         for place in places
         for statement in STATEMENTS
     ]
 
 
 def table(data: StudyData) -> Table:
-    """A row a statement, device and cache state."""
+    """Return a table with one row per statement, device, and cache state."""
     return table_of(conclusions(data))
 
 
-def _judged(
+def _conclusion(
     statement: Statement[BatchGroup], groups: Sequence[BatchGroup], data: StudyData, device: str, cache: str
 ) -> Conclusion:
-    judged = [group for group in groups if statement.judge(group, data) is not None]
-    chosen = largest(judged, data.number(BATCH))
+    usable = [group for group in groups if statement.judge(group, data) is not None]
+    chosen = largest(usable, data.number(BATCH))
     trials = [(name_of(g, data), trial) for g in chosen if (trial := statement.judge(g, data))]
     return statement.conclusion(trials, device, cache)
 
 
 def _leads(group: BatchGroup, kernel: str, among: Iterable[str]) -> Trial | None:
-    """Whether a kernel is the best of some, and by how much, or how far behind."""
-    own, rivals = group.of(kernel), group.among([name for name in among if name != kernel])
-    if own is None or not rivals:
+    """Check whether a kernel is fastest or tied among some kernels, with its speedup over the next one."""
+    candidate, rivals = group.of(kernel), group.among([name for name in among if name != kernel])
+    if candidate is None or not rivals:
         return None
-    ranking = rank((own, *rivals))
+    ranking = rank((candidate, *rivals))
     if ranking.busy:
         return None
-    return Trial(own in ranking.leaders, f"{units.ratio(gain(rivals[0], own))} {rivals[0].kernel}")
+    return Trial(candidate in ranking.leaders, f"{units.ratio(gain(rivals[0], candidate))} {rivals[0].kernel}")
 
 
 def _coo_is_best_mixed(group: BatchGroup, data: StudyData) -> Trial | None:  # noqa: ARG001
@@ -68,7 +68,7 @@ def _coo_is_best_mixed(group: BatchGroup, data: StudyData) -> Trial | None:  # n
 
 
 def _coo_is_best_or_next(group: BatchGroup, data: StudyData) -> Trial | None:  # noqa: ARG001
-    """Of copies: whether at most one other kernel of the paper is faster."""
+    """Check on uniform batches whether at most one other kernel of the paper is faster."""
     trial = _leads(group, COO, PAPER) if group.compose == "uniform" else None
     if trial is None:
         return None
@@ -80,7 +80,7 @@ def _coo_before_csr(group: BatchGroup, data: StudyData) -> Trial | None:  # noqa
 
 
 def _csri_or_smart(group: BatchGroup, data: StudyData) -> Trial | None:  # noqa: ARG001
-    """Whether one of the two is the best of the CSR kernels."""
+    """Check whether one of the two is the best CSR kernel."""
     if group.compose != "uniform":
         return None
     trials = [trial for kernel in (CSRI, SMART) if (trial := _leads(group, kernel, ON_CSR))]
@@ -92,16 +92,16 @@ def _ell_is_best_balanced(group: BatchGroup, data: StudyData) -> Trial | None:
 
 
 def _scalar_up_to_four(group: BatchGroup, data: StudyData) -> Trial | None:
-    """Best up to SHORT_ROW, and not beyond."""
+    """Check whether csr/scalar is the best CSR kernel up to SHORT_ROW, and not beyond."""
     trial = _leads(group, SCALAR, ON_CSR) if _balanced(group, data) else None
     ave = data.matrix(group.matrix_id).ave
     if trial is None or ave is None:
         return None
-    return Trial(trial.holds == (ave <= SHORT_ROW), f"({units.number(ave, 2)} a row) {trial.number}")
+    return Trial(trial.holds == (ave <= SHORT_ROW), f"({units.number(ave, 2)} per row) {trial.number}")
 
 
 def _csri_for_dense_rows(group: BatchGroup, data: StudyData) -> Trial | None:
-    """Where σ exceeds the mean: most rows are short beside the longest ones."""
+    """Check matrices with few dense rows: σ exceeds the mean row length."""
     known = data.matrix(group.matrix_id)
     few = group.compose == "uniform" and known.ave is not None and known.sigma is not None and known.sigma > known.ave
     return _leads(group, CSRI, ON_CSR) if few else None
@@ -138,32 +138,32 @@ STATEMENTS: tuple[Statement[BatchGroup], ...] = (
         source="Figure 5",
     ),
     Statement(
-        "COO is the best or the second-best kernel for copies of one matrix.",
-        "batch of copies",
+        "COO is the best or the second-best kernel for uniform batches.",
+        "uniform batch",
         _coo_is_best_or_next,
         source="Figure 3",
     ),
     Statement(
-        "No CSR kernel is as fast as COO for copies of one matrix.",
-        "batch of copies",
+        "No CSR kernel is as fast as COO for uniform batches.",
+        "uniform batch",
         _coo_before_csr,
         source="Figure 5",
     ),
     Statement(
-        "CSR-I or CSR-smart is the best CSR kernel for copies in most cases.",
-        "batch of copies",
+        "CSR-I or CSR-smart is the best CSR kernel for uniform batches in most cases.",
+        "uniform batch",
         _csri_or_smart,
         mostly=True,
         source="Figure 5",
     ),
     Statement(
-        "Of the CSR kernels, CSR-scalar is the best only up to about 4 nonzeros a row.",
+        "Of the CSR kernels, CSR-scalar is the best only up to about 4 nonzeros per row.",
         "balanced matrix",
         _scalar_up_to_four,
         source="Figure 4",
     ),
     Statement(
-        "Of the CSR kernels, CSR-I is the best where few rows are dense (here: σ above the mean).",
+        "Of the CSR kernels, CSR-I is the best if few rows are dense (here: σ above the mean).",
         "matrix with few dense rows",
         _csri_for_dense_rows,
         source="Figure 4",
@@ -175,10 +175,10 @@ STATEMENTS: tuple[Statement[BatchGroup], ...] = (
         source="Figure 5",
     ),
     Statement(
-        "Every batched kernel is at least 10 times as fast as one product after the other.",
+        "Every batched kernel is at least 10× as fast as a launch loop.",
         "batch",
         _ten_times_a_loop,
         source="Figure 3",
     ),
 )
-"""As §4.2 of the paper has them, on a P100."""
+"""Statements of §4.2 of the paper, measured there on a P100."""

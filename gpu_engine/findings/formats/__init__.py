@@ -1,11 +1,10 @@
-"""Findings of the `formats` study: the kernels of one matrix on one device in one cache state."""
+"""Findings of the `formats` study: one per matrix, device, and cache state."""
 
 import math
 from collections.abc import Sequence
 from functools import lru_cache, partial
 
-from gpu_engine.findings.answer import Contest
-from gpu_engine.findings.data import KEPT, StudyData, op_of
+from gpu_engine.findings.data import FINDINGS_CACHED, StudyData, op_of
 from gpu_engine.findings.finding import (
     INTERVAL,
     Finding,
@@ -27,32 +26,33 @@ from gpu_engine.findings.formats.groups import (
     products_to_pay,
     without_duplicates,
 )
+from gpu_engine.findings.overall_ranking import ComparisonGroup
 from gpu_engine.findings.ranking import Ranking, rank
 from gpu_engine.records import TRANSPOSED, Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 
 
-@lru_cache(KEPT)
+@lru_cache(FINDINGS_CACHED)
 def findings(data: StudyData) -> tuple[Finding, ...]:
-    """A finding per matrix, device and cache state, in order of appearance."""
+    """Return a finding per matrix, device, and cache state, in order of appearance."""
     return tuple(_finding(facet, group, data) for facet, group in group_by_facet(data.measurements).items())
 
 
-def contests(data: StudyData) -> tuple[Contest, ...]:
-    """A contest per matrix, device and cache state."""
+def contests(data: StudyData) -> tuple[ComparisonGroup, ...]:
+    """Return a comparison group per matrix, device, and cache state."""
     return tuple(_contest(facet, group, data) for facet, group in group_by_facet(data.measurements).items())
 
 
-def _contest(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Contest:
-    own = without_duplicates(group)
+def _contest(facet: Facet, group: Sequence[Measurement], data: StudyData) -> ComparisonGroup:
+    distinct = without_duplicates(group)
     baseline = baseline_of([m for m in group if m.state == "ok"], data.baseline)
-    name, entrants = data.matrix(facet[0]).name, {m.kernel: m for m in own}
-    return Contest(name, *facet[1:], entrants, rank(own), baseline.kernel if baseline else "", _of(group))
+    name, entrants = data.matrix(facet[0]).name, {m.kernel: m for m in distinct}
+    return ComparisonGroup(name, *facet[1:], entrants, rank(distinct), baseline.kernel if baseline else "", _of(group))
 
 
 def _of(group: Sequence[Measurement]) -> str:
-    """What sets products of a transpose apart."""
+    """Return the label of SpMVs with the transpose; empty for A."""
     return OF_TRANSPOSE if op_of(group[0]) == TRANSPOSED else ""
 
 
@@ -63,10 +63,10 @@ def _finding(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Fin
     ranking = rank(without_duplicates(timed))
     leaders = {m.kernel for m in ranking.leaders}
     if baseline:
-        said = _sentence(ranking, baseline), _undecided(timed), reproducibility.sentence(group)
-        sentences = tuple(filter(None, said))
+        parts = _sentence(ranking, baseline), _undecided(timed), reproducibility.sentence(group)
+        sentences = tuple(filter(None, parts))
     else:
-        sentences = ("No kernel has a time here.",)
+        sentences = ("No kernel was timed.",)
     return Finding(
         study="formats",
         matrix_id=group[0].matrix_id,
@@ -82,8 +82,8 @@ def _finding(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Fin
         rows=tuple(row_of(m, m.kernel, m.kernel in leaders, baseline) for m in group),
         tabulate=partial(_numbers, group, baseline),
         facts=(
-            ("floor", units.seconds(next((m.roofline_s for m in timed), None))),
-            ("gather floor", units.seconds(next((m.gather_probe_s for m in timed), None))),
+            ("roofline", units.seconds(next((m.roofline_s for m in timed), None))),
+            ("gather probe", units.seconds(next((m.gather_probe_s for m in timed), None))),
         ),
         members=(group[0].matrix_id,),
         of=_of(group),
@@ -92,41 +92,43 @@ def _finding(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Fin
 
 def _sentence(ranking: Ranking, baseline: Measurement) -> str:
     best = ranking.measurements[0]
-    # Where the baseline itself leads, the lead over the next kernel is what there is to say.
+    # If the baseline itself is fastest, its speedup over the next kernel is the interesting number.
     others = (m for m in ranking.measurements if m not in ranking.leaders)
     rival = next(others, None) if baseline in ranking.leaders else baseline
     facts = (
         units.gflops(best.gflops),
-        f"{units.percent(of_floor)} of the floor" if (of_floor := share(best.roofline_s, best)) is not None else "",
+        f"{units.percent(of_roofline)} of roofline"
+        if (of_roofline := share(best.roofline_s, best)) is not None
+        else "",
         against(rival, best) if rival is not None and rival not in ranking.unsettled else "",
     )
     return ranking.sentence(lambda m: m.kernel, f"on {best.device}, {best.cache}", facts)
 
 
 def _undecided(timed: Sequence[Measurement]) -> str:
-    """Why no verdict is possible of times that came without their rounds; empty where one is."""
-    alone = not any(m.ci_low_s or m.few_rounds_s for m in timed)
-    return "These are single times without intervals: no verdict tells them apart." if alone else ""
+    """Return why verdicts are impossible on times without rounds; empty if they are possible."""
+    single = not any(m.ci_low_s or m.few_rounds_s for m in timed)
+    return "These are single timings without confidence intervals, so all verdicts are inconclusive." if single else ""
 
 
 def _numbers(group: Sequence[Measurement], baseline: Measurement | None) -> Table:
-    """The numbers of each measurement; a column has one unit and one number of decimals."""
+    """Return the numbers of each measurement; a column has one unit and one number of decimals."""
     timed = [m for m in group if m.median_s]
     time = units.unit_for([m.median_s for m in timed], units.TIME)
     size = units.unit_for([m.stored_bytes for m in timed], units.SIZE)
     times = units.column([units.scaled(t, time) for m in group for t in (m.median_s, *_ends(m))])
     columns = (
-        (Head("rate", "GFLOP/s"), units.column([m.gflops for m in group])),
+        (Head("throughput", "GFLOP/s"), units.column([m.gflops for m in group])),
         (Head("median", time.symbol), times[0::3]),
         (
             Head(INTERVAL, time.symbol),
             list(map(_interval, group, times[1::3], times[2::3])),
         ),
-        (Head("share of", "floor"), [share_text(m.roofline_s, m) for m in group]),
-        (Head("share of", "gather floor"), [share_text(m.gather_probe_s, m) for m in group]),
-        (Head("stored", size.symbol), units.column([units.scaled(m.stored_bytes, size) for m in group])),
+        (Head("% of roofline"), [share_text(m.roofline_s, m) for m in group]),
+        (Head("% of gather probe"), [share_text(m.gather_probe_s, m) for m in group]),
+        (Head("storage", size.symbol), units.column([units.scaled(m.stored_bytes, size) for m in group])),
         (Head("conversion", "from CSR"), [_conversion(m) for m in group]),
-        (Head("pays off", "after products"), [_pays_off(m, baseline) for m in group]),
+        (Head("break-even", "SpMVs"), [_break_even(m, baseline) for m in group]),
         (Head("max error", "ε(|A||x|)"), units.column([m.max_error for m in group])),
         *(
             [(reproducibility.HEAD, bitwise_reproducible)]
@@ -139,12 +141,12 @@ def _numbers(group: Sequence[Measurement], baseline: Measurement | None) -> Tabl
 
 
 def _ends(m: Measurement) -> tuple[float | None, float | None]:
-    """Return the ends of the interval in seconds; of too few rounds for one the quickest and the slowest."""
+    """Return the ends of the CI in seconds; with too few rounds for one, the fastest and the slowest round."""
     return (m.min_s, m.max_s) if m.few_rounds_s else (m.ci_low_s, m.ci_high_s)
 
 
 def _interval(m: Measurement, low: str, high: str) -> str:
-    """Return what stands under the head of intervals; low, high: the ends as the column has them."""
+    """Return the cell of the CI column; low, high: its ends, formatted for the column."""
     spread = low if low in (high, units.MISSING) else f"{low} – {high}"
     return units.rounds_text(len(m.few_rounds_s), spread) if m.few_rounds_s else spread
 
@@ -153,10 +155,10 @@ def _conversion(m: Measurement) -> str:
     return "none" if once_s(m) == 0 else units.seconds(once_s(m))
 
 
-def _pays_off(m: Measurement, baseline: Measurement | None) -> str:
-    products = products_to_pay(m, baseline)
-    if baseline is None or m.kernel == baseline.kernel or products is None:
+def _break_even(m: Measurement, baseline: Measurement | None) -> str:
+    spmvs = products_to_pay(m, baseline)
+    if baseline is None or m.kernel == baseline.kernel or spmvs is None:
         return units.MISSING
-    if math.isinf(products):
+    if math.isinf(spmvs):
         return "never"
-    return units.count(products) if products else "at once"
+    return units.count(spmvs) if spmvs else "immediate"

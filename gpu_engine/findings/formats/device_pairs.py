@@ -1,6 +1,6 @@
-"""Two devices side by side: what the second gains over the first, kernel by kernel and matrix by matrix.
+"""Comparison of two devices: speedup of the second over the first, per kernel and per matrix.
 
-On each device kernels are ranked by themselves. The rounds of two devices are not interleaved: there is no verdict.
+The rounds of two devices are not interleaved, so there is no verdict. Each device has its own ranking of kernels.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,12 +15,12 @@ from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 
 Timed = Mapping[str, Measurement]
-"""Kernel → its measurement with a time, the fastest first."""
+"""Kernel → timed measurement, the fastest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """A matrix that both devices have plausible times of."""
+    """A matrix with usable timings on both devices."""
 
     matrix: MatrixFeatures
     first: Timed
@@ -28,27 +28,27 @@ class Shared:
 
     @property
     def gain(self) -> float:
-        """How many times as fast the second is, each with its own fastest kernel."""
+        """Speedup of the second device, each with its own fastest kernel."""
         return _over(_leader(self.first), _leader(self.second))
 
     @property
     def bandwidth(self) -> float | None:
-        """How many times the measured bandwidth of the second is that of the first, at the size of this matrix."""
-        floors = _leader(self.first).roofline_s, _leader(self.second).roofline_s
-        return floors[0] / floors[1] if floors[0] and floors[1] else None
+        """Measured bandwidth of the second device / the first, at the size of this matrix; None if unknown."""
+        first_s, second_s = _leader(self.first).roofline_s, _leader(self.second).roofline_s
+        return first_s / second_s if first_s and second_s else None
 
     @property
     def carried(self) -> float | None:
-        """What the fastest kernel of the first costs on the second: its time there over that of the fastest there."""
+        """Slowdown on the second device of the fastest kernel of the first; None if it was not measured there."""
         kernel = _leader(self.first).kernel
         return _over(self.second[kernel], _leader(self.second)) if kernel in self.second else None
 
 
 @dataclass(frozen=True, slots=True)
 class DevicePair:
-    """The matrices that both devices have measured in one cache state, by ascending nnz.
+    """Matrices measured on both devices in one cache state, by ascending nnz.
 
-    busy  how many more do not count
+    busy  number of further matrices whose timings are too noisy
     """
 
     first: str
@@ -59,38 +59,39 @@ class DevicePair:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What the second gains, what its bandwidth gives, and whether what is fastest on one is on the other."""
+        """Sentences on the speedup, the bandwidths, and the transfer of the kernel choice."""
         if not self.matrices:
-            return (f"{self.first} and {self.second} share no matrix with plausible times, {self.cache}.",)
+            return (f"{self.first} and {self.second} have no matrix in common with usable timings ({self.cache}).",)
         gains = _spread([shared.gain for shared in self.matrices])
         rate = _bandwidth(self.matrices)
-        told = f"; its measured bandwidth is {units.ratio(rate)} as large there" if rate else ""
+        bandwidth = f" Ratio of measured bandwidths: {units.ratio(rate)}." if rate else ""
         return (
-            f"{self.second} against {self.first}, {self.cache}, {self._counted}, each device with its own fastest "
-            f"kernel: {gains} as fast{told}.",
+            f"Speedup of {self.second} over {self.first} ({self.cache}, {self._matrices_text}, each with its fastest "
+            f"kernel): {gains}.{bandwidth}",
             *self._carried(),
         )
 
     @property
-    def _counted(self) -> str:
+    def _matrices_text(self) -> str:
         number = len(self.matrices)
-        more = f" ({units.count(self.busy)} more without plausible times)" if self.busy else ""
+        more = f" and {units.count(self.busy)} more with noisy timings" if self.busy else ""
         return f"{units.count(number)} {'matrix' if number == 1 else 'matrices'}{more}"
 
     def _carried(self) -> Iterable[str]:
-        found = [carried for shared in self.matrices if (carried := shared.carried)]
-        if found:
-            near = sum(carried <= NEAR for carried in found)
+        slowdowns = [carried for shared in self.matrices if (carried := shared.carried)]
+        if slowdowns:
+            near = sum(carried <= NEAR for carried in slowdowns)
             yield (
-                f"The kernel that is fastest on {self.first} is within {round(100 * (NEAR - 1))} % of the fastest on "
-                f"{self.second} on {near} of {len(found)} matrices, and takes {_spread(found)} as long."
+                f"Slowdown on {self.second} of the kernel that is fastest on {self.first}: {_spread(slowdowns)}. "
+                f"It is within {round(100 * (NEAR - 1))} % of the fastest on {near} of {len(slowdowns)} matrices."
             )
 
     @property
     def kernels(self) -> Table:
-        """A row a kernel with times on both: by how much more than the bandwidth it gains, the most first."""
-        numbers = "matrices", "times as fast", "lowest", "highest", "times the bandwidth", "share"
-        heads = Head("kernel", numeric=False), *map(Head, numbers)
+        """Table with one row per kernel timed on both: its speedup / ratio of bandwidths, the largest first."""
+        numbers = Head("matrices"), Head("speedup", "geometric mean"), Head("lowest"), Head("highest")
+        bandwidth = Head("bandwidth", "second / first"), Head("speedup", "/ bandwidth")
+        heads = Head("kernel", numeric=False), *numbers, *bandwidth
         return Table(heads, tuple(row for _, row in sorted(self._kernel_rows(), reverse=True)))
 
     def _kernel_rows(self) -> Iterable[tuple[float, tuple[str, ...]]]:
@@ -106,37 +107,37 @@ class DevicePair:
 
     @property
     def by_matrix(self) -> Table:
-        """A row a matrix: the fastest kernel on each, and what the choice made on the first costs on the second."""
+        """Table with one row per matrix: fastest kernels, speedup, and slowdown of the first's choice on the second."""
         heads = (
             Head("matrix", numeric=False),
             Head("nnz"),
-            Head("fastest on the first", numeric=False),
+            Head("fastest", "first", numeric=False),
             Head("time", "first"),
-            Head("fastest on the second", numeric=False),
+            Head("fastest", "second", numeric=False),
             Head("time", "second"),
-            *map(Head, ("times as fast", "times the bandwidth", "first’s kernel there")),
+            *(Head("speedup"), Head("bandwidth", "second / first"), Head("slowdown", "first’s kernel on second")),
         )
         return Table(heads, tuple(map(_matrix_row, self.matrices)))
 
 
 NEAR = 1.1
-"""A choice that costs less is as good as the best one."""
+"""Slowdown up to which a kernel choice counts as good."""
 
 
 def pair(data: StudyData, first: str, second: str, cache: str) -> DevicePair:
-    """The products of matrices that both devices have in that cache state; of a library its best stands for all."""
-    found: dict[str, dict[str, Timed]] = {}
+    """Return the comparison of two devices in one cache state; for a library, only its best algorithm counts."""
+    by_matrix: dict[str, dict[str, Timed]] = {}
     quiet: dict[str, list[bool]] = {}
     for (matrix_id, device, state), group in group_by_facet(of_matrices(data.measurements)).items():
         timed = [m for m in without_duplicates(group) if m.state == "ok" and m.median_s]
         if state == cache and device in (first, second) and timed:
-            found.setdefault(matrix_id, {})[device] = {m.kernel: m for m in timed}
+            by_matrix.setdefault(matrix_id, {})[device] = {m.kernel: m for m in timed}
             quiet.setdefault(matrix_id, []).append(not rank(timed).busy)
-    both = [matrix_id for matrix_id, own in found.items() if {first, second} <= own.keys()]
-    counted = [matrix_id for matrix_id in both if all(quiet[matrix_id])]
-    shared = [Shared(data.matrix(each), found[each][first], found[each][second]) for each in counted]
+    both = [matrix_id for matrix_id, by_device in by_matrix.items() if {first, second} <= by_device.keys()]
+    usable = [matrix_id for matrix_id in both if all(quiet[matrix_id])]
+    shared = [Shared(data.matrix(each), by_matrix[each][first], by_matrix[each][second]) for each in usable]
     shared.sort(key=lambda s: (s.matrix.nnz, s.matrix.name))
-    return DevicePair(first, second, cache, tuple(shared), len(both) - len(counted))
+    return DevicePair(first, second, cache, tuple(shared), len(both) - len(usable))
 
 
 def _leader(timed: Timed) -> Measurement:
@@ -148,15 +149,15 @@ def _over(one: Measurement, other: Measurement) -> float:
 
 
 def _bandwidth(matrices: Iterable[Shared]) -> float | None:
-    """The geometric mean over those of which it is known."""
+    """Return the geometric mean of the known ratios of bandwidths; None if none is known."""
     rates = [rate for shared in matrices if (rate := shared.bandwidth)]
     return geometric_mean(rates) if rates else None
 
 
 def _spread(ratios: Iterable[float]) -> str:
-    """`1.2 × (1.0 × to 1.5 ×)`: geometric mean, lowest and highest."""
-    found = sorted(ratios)
-    return f"{units.ratio(geometric_mean(found))} ({units.ratio(found[0])} to {units.ratio(found[-1])})"
+    """Return geometric mean, lowest, and highest: `1.2 × (1.0 × to 1.5 ×)`."""
+    ordered = sorted(ratios)
+    return f"{units.ratio(geometric_mean(ordered))} ({units.ratio(ordered[0])} to {units.ratio(ordered[-1])})"
 
 
 def _matrix_row(shared: Shared) -> tuple[str, ...]:

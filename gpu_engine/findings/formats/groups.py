@@ -1,4 +1,4 @@
-"""Products of one matrix: which of them may be compared, and with what."""
+"""Comparison groups of the `formats` study, baselines, and break-even points."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,29 +6,29 @@ from functools import lru_cache
 
 from gpu_engine.competitors import BEST
 from gpu_engine.findings.data import op_of, subject
-from gpu_engine.findings.identical import Identical
+from gpu_engine.findings.identity_key import Identical
 from gpu_engine.records import TRANSPOSED, Measurement
 from gpu_engine.verdicts.verdict import compare
 
 BASELINES = (BEST, "csr/vector", "csr/scalar", "ginkgo/csr")
-"""The first one measured is the baseline, unless the reader chooses another: what people use today."""
+"""Default baselines: the first one measured is used, unless the user chooses another."""
 
 Facet = tuple[str, str, str]
-"""(subject, device, cache): A and Aᵀ, devices and cache states are never ranked together."""
+"""Key of a comparison group: (subject, device, cache). A and Aᵀ are different subjects."""
 
-KEPT = 16
-"""Of how many selections the groups are kept: each figure of a page asks for those of the page."""
+GROUPINGS_CACHED = 16
+"""Number of selections whose groups are cached: each figure of a page asks for the same ones."""
 
 OF_TRANSPOSE = "Aᵀ"
-"""What the results of transposes are called where those of matrices stand beside them."""
+"""Label of results of SpMV with the transpose."""
 
 
 def group_by_facet(measurements: Iterable[Measurement]) -> Mapping[Facet, tuple[Measurement, ...]]:
-    """Facets in order of appearance; within one, the fastest kernel first, then the kernels without a time."""
+    """Return measurements by facet, in order of appearance; in a group the fastest first, those without a time last."""
     return _grouped(Identical(measurements))
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=GROUPINGS_CACHED)
 def _grouped(measurements: Identical) -> Mapping[Facet, tuple[Measurement, ...]]:
     facets: dict[Facet, list[Measurement]] = {}
     for m in measurements:
@@ -40,25 +40,25 @@ def _grouped(measurements: Identical) -> Mapping[Facet, tuple[Measurement, ...]]
 
 
 def of_matrices(measurements: Sequence[Measurement]) -> list[Measurement]:
-    """Those of A: what papers say is of the rows of a matrix as it is."""
+    """Return the measurements of A without those of Aᵀ, because papers describe the rows of A."""
     return [m for m in measurements if op_of(m) != TRANSPOSED]
 
 
 def once_s(m: Measurement) -> float | None:
-    """Seconds that are spent once: the conversion from CSR, and finding the order; None where they are not known."""
+    """Return the one-time cost in seconds: conversion from CSR and reordering; None if unknown."""
     return None if m.details.convert_s is None else m.details.convert_s + (getattr(m.details, "reorder_s", None) or 0.0)
 
 
 def time_to(m: Measurement, products: int) -> float | None:
-    """Seconds of what is spent once and of so many products; None where one is not known."""
+    """Return the seconds of the one-time cost plus a number of SpMVs; None if one is unknown."""
     once = once_s(m)
     return None if once is None or not m.median_s else once + products * m.median_s
 
 
 def products_to_pay(m: Measurement, baseline: Measurement | None) -> float | None:
-    """Return the break-even: products after which `time_to` of `m` is no more than that of the baseline.
+    """Return the break-even: number of SpMVs after which `m`, with its one-time cost, beats the baseline.
 
-    inf: never; None: unknown or not settled. Every sentence, table and figure takes it from here.
+    Infinite if never; None if unknown or the verdict is inconclusive. All sentences, tables, and figures use it.
     """
     once = once_s(m)
     if baseline is None or not m.median_s or not baseline.median_s or once is None:
@@ -69,14 +69,14 @@ def products_to_pay(m: Measurement, baseline: Measurement | None) -> float | Non
     extra = once - (once_s(baseline) or 0.0)
     if extra <= 0 and verdict != "slower":
         return 0.0
-    # A gain that is not more than a kernel differs from itself pays nothing back.
+    # A speedup within the noise never pays the conversion back.
     return math.ceil(extra / (baseline.median_s - m.median_s)) if verdict == "faster" else math.inf
 
 
 def crossovers(group: Sequence[Measurement]) -> tuple[tuple[int, Measurement], ...]:
-    """Return (n, kernel) in ascending n: which kernel of one matrix takes least for n products, from that n on.
+    """Return (n, kernel) by ascending n: the best kernel of one matrix from n SpMVs on, including one-time costs.
 
-    A kernel takes over after `products_to_pay` against the one before it: a gain that is not settled changes nothing.
+    A kernel takes over at its break-even against the one before; inconclusive speedups change nothing.
     """
     known = [m for m in group if time_to(m, 1) is not None]
     if not known:
@@ -87,29 +87,29 @@ def crossovers(group: Sequence[Measurement]) -> tuple[tuple[int, Measurement], .
         later = [(max(n, last), m) for m in known if (n := _takes_over(m, holder)) < math.inf]
         if not later:
             return tuple(steps)
-        # Of those that pay from one n on, the quicker one.
+        # If several kernels break even at the same n, the faster one takes over.
         n, holder = min(later, key=lambda step: (step[0], step[1].median_s or 0.0))
         steps = [step for step in steps if step[0] < n] + [(int(n), holder)]
 
 
 def _takes_over(m: Measurement, holder: Measurement) -> float:
-    """The break-even of a quicker kernel; inf of one that is not."""
+    """Return the break-even of a faster kernel against the holder; infinite for one that is not faster."""
     if (m.median_s or math.inf) >= (holder.median_s or 0.0):
         return math.inf
     pays = products_to_pay(m, holder)
     return math.inf if pays is None else pays
 
 
-def baseline_of(timed: Sequence[Measurement], wanted: str) -> Measurement | None:
-    """The wanted kernel, else the first of BASELINES, else the slowest; `timed` of one facet, fastest first."""
-    # In a new order a kernel is called `csr/vector+rcm`: it stands for csr/vector where that is not among them.
+def baseline_of(timed: Sequence[Measurement], chosen: str) -> Measurement | None:
+    """Return the chosen kernel, else the first of BASELINES, else the slowest; `timed`: of one facet, fastest first."""
+    # With reordering the kernel is named `csr/vector+rcm`; it replaces csr/vector if that was not measured.
     by_kernel = {m.kernel.partition("+")[0]: m for m in timed} | {m.kernel: m for m in timed}
-    known = (by_kernel[name] for name in (wanted, *BASELINES) if name in by_kernel)
+    known = (by_kernel[name] for name in (chosen, *BASELINES) if name in by_kernel)
     return next(known, timed[-1] if timed else None)
 
 
 def without_duplicates(timed: Sequence[Measurement]) -> list[Measurement]:
-    """All but the algorithms that BEST was chosen from: naming both would count one time twice."""
+    """Return the measurements without the algorithms that BEST was chosen from, which would count one time twice."""
     library = BEST.partition("/")[0]
     if not any(m.kernel == BEST for m in timed):
         return list(timed)

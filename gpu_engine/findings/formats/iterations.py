@@ -1,4 +1,4 @@
-"""Equation (1) of the PELLR paper on trial: what it predicts of PELLR against ELLR beside what was measured."""
+"""Check of equation (1) of the PELLR paper: predicted and measured speedup of PELLR over ELLR."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -12,15 +12,15 @@ from gpu_engine.advisor.work import Work
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.formats.groups import group_by_facet, of_matrices, without_duplicates
 from gpu_engine.findings.ranking import rank
-from gpu_engine.matrices.warps import WARP
+from gpu_engine.matrices.pellr_counts import WARP
 from gpu_engine.records import Measurement
 from gpu_engine.verdicts.verdict import interval_of_ratio
 
 ELLR, PELLR = "ellr/thread", "pellr/thread"
-"""The kernels that equation (1) is about: each thread walks its row to the end of that row."""
+"""Kernels that equation (1) covers: each thread walks to the end of its row."""
 
 SLOTS_OF_A_SECTOR = 32 / 12
-"""A sector of x is 32 bytes, a slot 12."""
+"""Slots per memory sector: a sector of x has 32 bytes, a slot 12."""
 
 Place = tuple[str, str]
 """(device, cache)."""
@@ -28,12 +28,13 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """How many times as fast PELLR is as ELLR on a matrix.
+    """Predicted and measured speedup of PELLR over ELLR on a matrix.
 
-    iterations  ratio of n_iter, as equation (1) has it; steps: that of the steps, None where the warps that the device
-                holds at once, or features, are not known
-    measured    ratio of the times; interval: its 95 % interval, None where a time has none
-    measurements  those of both kernels; busy: whether the machine was
+    iterations    prediction of equation (1): ratio of n_iter
+    steps         prediction by `steps`; None if resident warps or features are unknown
+    measured      ratio of the times; interval: its 95 % CI, None if a time has none
+    measurements  measurements of both kernels
+    busy          whether the timings are too noisy
     """
 
     matrix: MatrixFeatures
@@ -46,41 +47,41 @@ class Forecast:
 
 
 def forecasts(data: StudyData) -> dict[Place, tuple[Forecast, ...]]:
-    """The matrices with a time in both kernels and a known n_iter, by device and cache state."""
-    found: dict[Place, list[Forecast]] = {}
+    """Return the matrices with times of both kernels and a known n_iter, by (device, cache)."""
+    by_place: dict[Place, list[Forecast]] = {}
     for (matrix_id, device, cache), group in group_by_facet(of_matrices(data.measurements)).items():
         timed = {m.kernel: m for m in group if m.state == "ok" and m.median_s}
         if ELLR in timed and PELLR in timed:
             is_busy = bool(rank(without_duplicates(group)).busy)
             forecast = _forecast(data.matrix(matrix_id), timed[ELLR], timed[PELLR], is_busy)
             if forecast is not None:
-                found.setdefault((device, cache), []).append(forecast)
-    return {place: tuple(own) for place, own in found.items()}
+                by_place.setdefault((device, cache), []).append(forecast)
+    return {place: tuple(members) for place, members in by_place.items()}
 
 
 def iterations_saved(matrix: MatrixFeatures) -> float | None:
-    """n_iter of ELLR over that of PELLR; None where it is not known, or the matrix has no entry."""
+    """Return n_iter of ELLR / n_iter of PELLR; None if unknown or the matrix is empty."""
     given, permuted = (matrix.stored.get(f"n_iter_{name}") for name in ("ellr", "pellr"))
     return given / permuted if given and permuted else None
 
 
 def resident_warps(m: Measurement) -> int | None:
-    """How many warps the GPU of a measurement holds at once; None where its model is not known."""
+    """Return the number of warps that the GPU of a measurement holds at once; None if its model is unknown."""
     gpu = gpu_named(m.environment.get("device", ""))
     return gpu.resident_warps if gpu else None
 
 
 def steps(work: Work, resident: int) -> float:
-    """Warp iterations one after the other, with so many warps at once: those of the longest row, and the others.
+    """Return the sequential warp iterations with `resident` warps at once: those of the longest row, and the others.
 
-    The bound of list scheduling (Graham, 1966); a sector of x takes as long as the slots that fill it. Nothing here is
+    The bound of list scheduling (Graham, 1966). A sector of x counts as the slots that fill it. No parameter is
     fitted to times.
     """
     return work.longest + (work.slots + SLOTS_OF_A_SECTOR * work.sectors) / (WARP * resident)
 
 
 def correlation_of_logs(pairs: Iterable[tuple[float | None, float]]) -> float | None:
-    """Pearson's, of the logarithms of (predicted, measured); None of fewer than three pairs or of equal ones."""
+    """Return Pearson's correlation of log(predicted) and log(measured); None for under 3 pairs or constant ones."""
     logs = [(math.log(predicted), math.log(measured)) for predicted, measured in pairs if predicted]
     if len(logs) < 3:
         return None
@@ -90,9 +91,9 @@ def correlation_of_logs(pairs: Iterable[tuple[float | None, float]]) -> float | 
         return None
 
 
-def correlations(found: Sequence[Forecast]) -> tuple[float | None, float | None]:
-    """Return those with the measured ratio, of equation (1) and of the steps, over what was not measured busy."""
-    quiet = [each for each in found if not each.busy]
+def correlations(every: Sequence[Forecast]) -> tuple[float | None, float | None]:
+    """Return the correlations of equation (1) and of `steps` with the measured speedup, without noisy timings."""
+    quiet = [each for each in every if not each.busy]
     return (
         correlation_of_logs((each.iterations, each.measured) for each in quiet),
         correlation_of_logs((each.steps, each.measured) for each in quiet),

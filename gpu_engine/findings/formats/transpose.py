@@ -1,4 +1,4 @@
-"""How the products of a transpose compare with those of its matrix: the fastest kernel for each."""
+"""Comparison of SpMV with A and with Aᵀ: the fastest kernel for each."""
 
 from collections.abc import Sequence
 
@@ -15,27 +15,34 @@ HEADS = (
     Head("time", "A"),
     Head(f"fastest for {OF_TRANSPOSE}", numeric=False),
     Head("time", OF_TRANSPOSE),
-    Head(f"{OF_TRANSPOSE} over A"),
+    Head("slowdown", f"{OF_TRANSPOSE} / A"),
 )
 
 
 def table(data: StudyData) -> Table:
-    """A row a matrix, device and cache state where both have plausible times."""
+    """Return a table with one row per matrix, device, and cache state with usable timings of both."""
     facets = group_by_facet(data.measurements)
     pairs = (
         (facet, _fastest(group), _fastest(facets.get((f"{facet[0]}{TRANSPOSE}", *facet[1:]), ())))
         for facet, group in facets.items()
     )
     rows = (
-        (data.matrix(matrix_id).name, device, cache, *_side(own), *_side(across), units.ratio(gain(across, own)))
-        for (matrix_id, device, cache), own, across in pairs
-        if own and across
+        (
+            data.matrix(matrix_id).name,
+            device,
+            cache,
+            *_side(plain),
+            *_side(transposed),
+            units.ratio(gain(transposed, plain)),
+        )
+        for (matrix_id, device, cache), plain, transposed in pairs
+        if plain and transposed
     )
     return Table(HEADS, tuple(rows))
 
 
 def _fastest(group: Sequence[Measurement]) -> Measurement | None:
-    """The first of the leaders; None where nothing leads."""
+    """Return the fastest kernel; None without a ranking."""
     return next(iter(rank(group).leaders), None)
 
 

@@ -1,1 +1,1 @@
-"""Histories: the measurements of a case over time, where its time changed, and what changed underneath; pure."""
+"""Histories: measurements of a case over time, its change points, and changes of the environment; pure functions."""

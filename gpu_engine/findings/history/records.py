@@ -1,4 +1,4 @@
-"""The measurements of a case in the order of time, and what their environments say otherwise from one to the next."""
+"""Measurements of a case in order of time, and the changes of their environments."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,18 +8,18 @@ from gpu_engine.records import Measurement
 from gpu_engine.text.units import MISSING
 
 SOURCE = "source"
-"""Of an environment: the hash of the kernel's source."""
+"""Key of an environment for the hash of the kernel source."""
 
 HASH_SHOWN = 8
-"""Digits of a hash in a sentence."""
+"""Number of digits of a hash in a sentence."""
 
 NOT_UNDERNEATH = frozenset({"matrices"})
-"""Names of an environment that say what was measured, not on what."""
+"""Keys of an environment that describe the case, not the environment."""
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """A measurement with a time, the job that took it, and when that was, in seconds since 1970."""
+class HistoryPoint:
+    """A measurement with a time, its job, and when it was taken (seconds since 1970)."""
 
     job_id: str
     measured_at: float
@@ -27,47 +27,47 @@ class Taken:
 
     @property
     def median_s(self) -> float:
-        """Its time in seconds."""
+        """Median time in seconds."""
         return self.measurement.median_s or 0.0
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells it from all others: (job id, case)."""
+        """Unique key: (job id, case)."""
         return self.job_id, self.measurement.case
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What an environment says otherwise than the one before it; `MISSING` where one of the two says nothing."""
+    """A field of the environment that changed; `MISSING` if one of the two has no value."""
 
     name: str
     before: str
     after: str
 
     def __str__(self) -> str:
-        """`driver 580.1 → 590.2`."""
+        """Return the change as text: `driver 580.1 → 590.2`."""
         if self.name == SOURCE:
             return f"kernel source {self.before[:HASH_SHOWN]} → {self.after[:HASH_SHOWN]}"
         return f"{self.name} {self.before} → {self.after}"
 
 
 @dataclass(frozen=True, slots=True)
-class Underneath:
-    """The first measurement with another environment than the one before it, and what that says otherwise."""
+class EnvironmentChange:
+    """The first measurement after a change of the environment, with the changed fields."""
 
-    taken: Taken
+    first: HistoryPoint
     changes: tuple[Change, ...]
 
 
 def changes(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Change, ...]:
-    """What the second environment says otherwise than the first, in the order of their names."""
+    """Return the fields that differ between two environments, in the order of their names."""
     names = (name for name in dict.fromkeys((*before, *after)) if name not in NOT_UNDERNEATH)
     pairs = ((name, before.get(name, MISSING), after.get(name, MISSING)) for name in names)
     return tuple(Change(*pair) for pair in pairs if pair[1] != pair[2])
 
 
-def underneath(taken: Sequence[Taken]) -> Iterable[Underneath]:
-    """Where what lies underneath changed, the oldest first."""
-    for before, after in pairwise(taken):
-        if found := changes(before.measurement.environment, after.measurement.environment):
-            yield Underneath(after, found)
+def underneath(points: Sequence[HistoryPoint]) -> Iterable[EnvironmentChange]:
+    """Yield the changes of the environment, the oldest first."""
+    for before, after in pairwise(points):
+        if fields := changes(before.measurement.environment, after.measurement.environment):
+            yield EnvironmentChange(after, fields)

@@ -1,10 +1,9 @@
-"""Findings of the `pagerank` study: which run is fastest, what segments gain, whether the ranks are right."""
+"""Findings of the `pagerank` study: the fastest run, the speedup of reduced precision, and verified ranks."""
 
 from collections.abc import Sequence
 from functools import lru_cache, partial
 
-from gpu_engine.findings.answer import Contest
-from gpu_engine.findings.data import KEPT, StudyData
+from gpu_engine.findings.data import FINDINGS_CACHED, StudyData
 from gpu_engine.findings.finding import (
     INTERVAL,
     Finding,
@@ -15,6 +14,7 @@ from gpu_engine.findings.finding import (
     with_energy,
     with_interval_head,
 )
+from gpu_engine.findings.overall_ranking import ComparisonGroup
 from gpu_engine.findings.pagerank.runs import (
     FP64,
     KINDS,
@@ -40,9 +40,9 @@ HEADS = (
     Head("iterations", "by segments"),
     Head("time", "median"),
     Head(INTERVAL),
-    Head("share of", "floor"),
-    Head("speed-up", "same kernel in fp64"),
-    Head("bound", "by bytes"),
+    Head("% of roofline"),
+    Head("speedup", "same kernel in fp64"),
+    Head("upper bound", "by bytes"),
     Head("residual"),
     Head("distance", "from fp64"),
     Head("top-k agreement", "top pages"),
@@ -50,27 +50,27 @@ HEADS = (
     Head("note", numeric=False),
 )
 
-PLACES = 10
-"""Top pages of a matrix that are listed."""
+TOP_PAGES = 10
+"""Number of top pages listed per matrix."""
 
 
-@lru_cache(KEPT)
+@lru_cache(FINDINGS_CACHED)
 def findings(data: StudyData) -> tuple[Finding, ...]:
-    """A finding per matrix, device and parameters of PageRank: only runs whose ranks are right compete."""
+    """Return a finding per matrix, device, and PageRank parameters; only runs with verified ranks are ranked."""
     return tuple(_finding(group, data) for group in run_groups(data))
 
 
-def contests(data: StudyData) -> tuple[Contest, ...]:
-    """A contest per matrix, device and parameters of PageRank, as the findings have them.
+def contests(data: StudyData) -> tuple[ComparisonGroup, ...]:
+    """Return a comparison group per matrix, device, and PageRank parameters.
 
-    Lower triangles are answered by themselves, as in the paper: a kernel that ran on them alone is behind on no other.
+    Lower triangles have an overall ranking of their own, as in the paper, because some kernels run only on them.
     """
     return tuple(_contest(group, data) for group in run_groups(data))
 
 
-def _contest(group: RunGroup, data: StudyData) -> Contest:
+def _contest(group: RunGroup, data: StudyData) -> ComparisonGroup:
     full = group.fastest_full
-    return Contest(
+    return ComparisonGroup(
         _title(group, data),
         group.device,
         "warm",
@@ -91,13 +91,13 @@ def _right(group: RunGroup, data: StudyData) -> list[Run]:
 
 
 def ranking_of(group: RunGroup, data: StudyData) -> Ranking:
-    """Return the ranking of the runs whose ranks are right; the others too tell whether the machine was busy."""
+    """Return the ranking of the runs with verified ranks; the other runs count only for the noise check."""
     return _rankings(data)[group.matrix_id, group.device, group.parameters]
 
 
-@lru_cache(KEPT)
+@lru_cache(FINDINGS_CACHED)
 def _rankings(data: StudyData) -> dict[tuple[str, str, str], Ranking]:
-    """By the places of the groups."""
+    """Return the rankings by (matrix id, device, parameters)."""
     return {
         (group.matrix_id, group.device, group.parameters): rank(
             [run.measurement for run in _right(group, data)], [run.measurement for run in group.timed]
@@ -107,15 +107,15 @@ def _rankings(data: StudyData) -> dict[tuple[str, str, str], Ranking]:
 
 
 def top_pages(data: StudyData) -> Table:
-    """The highest ranks of each matrix in fp64, and how many of the runs have the same page in that place."""
-    heads = (Head("matrix", numeric=False), Head("device", numeric=False), Head("place"), Head("page"), Head("rank"))
+    """Return a table of the highest-ranked pages in fp64 per matrix, and the number of runs that agree."""
+    heads = (Head("matrix", numeric=False), Head("device", numeric=False), Head("position"), Head("page"), Head("rank"))
     rows: list[tuple[str, ...]] = []
     for group in run_groups(data):
         listed = [run for run in group.runs if run.measurement.details.top_pages]
         if listed:
             first = next((run for run in listed if run.precision == FP64), listed[0])
-            own = data.matrix(group.matrix_id).name, group.device
-            rows += [(*own, *line) for line in _places(first.measurement, listed)]
+            names = data.matrix(group.matrix_id).name, group.device
+            rows += [(*names, *cells) for cells in _top_pages(first.measurement, listed)]
     return Table((*heads, Head("same page", "runs")), tuple(rows))
 
 
@@ -130,7 +130,7 @@ def _finding(group: RunGroup, data: StudyData) -> Finding:
         facts = [f"{units.seconds(ranking.measurements[0].median_s)} to convergence"]
         first = ranking.sentence(lambda m: labels[m.case], f"on {group.device}{under}", facts)
     else:
-        first = "No run here has a time and the right ranks."
+        first = "No run converged to verified ranks."
     base = full.measurement if full else None
     return Finding(
         study="pagerank",
@@ -151,7 +151,7 @@ def _finding(group: RunGroup, data: StudyData) -> Finding:
 
 
 def _on_kinds(group: RunGroup, right: Sequence[Run], n: int) -> tuple[str, ...]:
-    """What the fastest run of each kind gains and whether its ranks are right; without one those of the fastest."""
+    """Return the speedup and the ranks of the fastest run of each kind; without such runs, the ranks of the fastest."""
     best = {kind: run for kind, belongs in KINDS.items() if (run := group.fastest(belongs, n))}
     if not best:
         return (_ranks(group, right[0], n),) if right else ()
@@ -160,14 +160,14 @@ def _on_kinds(group: RunGroup, right: Sequence[Run], n: int) -> tuple[str, ...]:
 
 
 def _gain(group: RunGroup, kind: str, best: Run) -> str:
-    """Both ratios always: the gain over the same kernel alone would flatter."""
+    """Return both speedups, because the speedup over the same kernel alone would flatter."""
     plain, fastest = group.plain(best), group.fastest_full
-    begin = f"The fastest run with {kind} is {group.label(best)}: "
+    begin = f"Fastest run with {kind}: {group.label(best)}, "
     if plain is not None and plain is fastest:
-        return f"{begin}{_against(best, plain)}, the same kernel in fp64 and the fastest run in fp64."
-    own = f"{_against(best, plain)}, the same kernel in fp64" if plain else "the same kernel has no time in fp64"
-    all_ = f"{_against(best, fastest)}, the fastest run in fp64" if fastest else "no run in fp64 has a time"
-    return f"{begin}{own}; {all_}."
+        return f"{begin}{_against(best, plain)}, which is the same kernel and the fastest run in fp64."
+    same = f"{_against(best, plain)}, the same kernel in fp64" if plain else "the same kernel was not timed in fp64"
+    over_fastest = f"{_against(best, fastest)}, the fastest run in fp64" if fastest else "no run was timed in fp64"
+    return f"{begin}{same}; {over_fastest}."
 
 
 def _against(run: Run, base: Run) -> str:
@@ -177,36 +177,39 @@ def _against(run: Run, base: Run) -> str:
 def _ranks(group: RunGroup, run: Run, n: int) -> str:
     m, plain = run.measurement, group.plain(run) or group.fastest_full
     counts = m.details.iterations_by_segments
-    said = f"{units.count(m.details.iterations)} iterations{f' ({by_segments(counts)} by segments)' if counts else ''}"
+    notes = [f"{by_segments(counts)} by segments"] if counts else []
     if plain and plain is not run:
-        said += f" against {units.count(plain.measurement.details.iterations)} in fp64"
-    said += f"; the ranks are right: residual {power(m.details.residual)} under {power(tolerance(run, n))}"
-    return f"{said}{_beside_fp64(run)}."
+        notes.append(f"fp64: {units.count(plain.measurement.details.iterations)}")
+    suffix = f" ({'; '.join(notes)})" if notes else ""
+    text = f"{units.count(m.details.iterations)} iterations{suffix}"
+    text += f"; ranks verified: residual {power(m.details.residual)} < {power(tolerance(run, n))}"
+    return f"{text}{_difference_from_fp64(run)}."
 
 
-def _beside_fp64(run: Run) -> str:
-    own = run.measurement.details
-    if run.precision == FP64 or own.distance is None:
+def _difference_from_fp64(run: Run) -> str:
+    details = run.measurement.details
+    if run.precision == FP64 or details.distance is None:
         return ""
-    return f", distance {power(own.distance)} from those in fp64{_top(own)}"
+    return f", distance {power(details.distance)} from fp64{_top(details)}"
 
 
-def _top(own: PageRankDetails) -> str:
-    """How many of the top pages fp64 has too; records without `top_k_slack` counted pages of equal rank as others."""
-    if own.top_k_agreement is None:
+def _top(details: PageRankDetails) -> str:
+    """Return the top-k agreement with fp64; `at least` for records without `top_k_slack`, which miss equal ranks."""
+    agreement = details.top_k_agreement
+    if agreement is None:
         return ""
-    pages = f"top {units.count(len(own.top_pages))} pages" if own.top_pages else "top pages"
-    share_ = f"{'at least ' if own.top_k_slack is None and own.top_k_agreement < 1 else ''}{units.percent(own.top_k_agreement)}"
-    return f", {share_} of the {pages} the same"
+    pages = f"top {units.count(len(details.top_pages))} pages" if details.top_pages else "top pages"
+    prefix = "at least " if details.top_k_slack is None and agreement < 1 else ""
+    return f", {prefix}{units.percent(agreement)} of the {pages} agree with fp64"
 
 
 def _wrong(group: RunGroup, n: int) -> tuple[str, ...]:
-    """A sentence on the runs that ended without the right ranks, faster or not; none where there are none."""
+    """Return a sentence on the runs without verified ranks; none if all are verified."""
     wrong = [run for run in group.timed if not is_right(run, n)]
     if not wrong:
         return ()
     names = [f"{group.label(run)} (residual {power(run.measurement.details.residual)})" for run in wrong]
-    return (f"Not ranked, the ranks not being right to ε: {join(names, NAMED)}.",)
+    return (f"Excluded (residual above ε): {join(names, NAMED)}.",)
 
 
 def _numbers(group: RunGroup, n: int) -> Table:
@@ -216,28 +219,28 @@ def _numbers(group: RunGroup, n: int) -> Table:
 
 
 def _cells(run: Run, group: RunGroup, n: int) -> tuple[str, ...]:
-    m, own = run.measurement, run.measurement.details
+    m, details = run.measurement, run.measurement.details
     return (
-        "" if not m.median_s else "right" if is_right(run, n) else "not right to ε",
-        units.count(own.iterations),
-        by_segments(own.iterations_by_segments) or units.MISSING,
+        "" if not m.median_s else "verified" if is_right(run, n) else "residual above ε",
+        units.count(details.iterations),
+        by_segments(details.iterations_by_segments) or units.MISSING,
         units.seconds(m.median_s),
         interval_text(m),
         share_text(m.roofline_s, m),
         units.ratio(speed_up(group.plain(run), run)),
         units.ratio(group.bound(run)),
-        power(own.residual),
-        power(own.distance),
-        units.percent(own.top_k_agreement),
-        power(own.mass_error),
+        power(details.residual),
+        power(details.distance),
+        units.percent(details.top_k_agreement),
+        power(details.mass_error),
         m.note,
     )
 
 
-def _places(first: Measurement, listed: Sequence[Run]) -> list[tuple[str, ...]]:
-    lines: list[tuple[str, ...]] = []
+def _top_pages(first: Measurement, listed: Sequence[Run]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
     pages = list(zip(first.details.top_pages, first.details.top_ranks, strict=False))
-    for number, (page, value) in enumerate(pages[:PLACES]):
+    for number, (page, value) in enumerate(pages[:TOP_PAGES]):
         same = sum(run.measurement.details.top_pages[number : number + 1] == (page,) for run in listed)
-        lines.append((str(number + 1), units.count(page), power(value), f"{same} of {len(listed)}"))
-    return lines
+        rows.append((str(number + 1), units.count(page), power(value), f"{same} of {len(listed)}"))
+    return rows

@@ -1,4 +1,4 @@
-"""Whether fewer bits pay: the fastest run of each kind on each graph beside the fastest in fp64."""
+"""Speedup of adaptive precision and iterative refinement over the fastest fp64 run, on each graph."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from gpu_engine.verdicts.verdict import VerdictKind, compare
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The fastest run in fp64, and the fastest of a kind, on one graph; speedup: time of the first over the other's."""
+    """Fastest run in fp64 and fastest run of a kind on one graph; speedup: time of `full` / time of `other`."""
 
     full: Run
     other: Run
@@ -22,19 +22,19 @@ class Pair:
 
     @property
     def verdict(self) -> VerdictKind:
-        """The verdict on the other against fp64."""
+        """Verdict on the other run against fp64."""
         return compare(self.full.measurement, self.other.measurement).kind
 
 
 def pays(data: StudyData) -> tuple[str, ...]:
-    """Return a sentence per device and kind of `KINDS`, lower triangles apart."""
-    return tuple(_sentence(kind, place, own) for (kind, place), own in pairs_of(data).items())
+    """Return a sentence per device and kind of `KINDS`, with separate ones for lower triangles."""
+    return tuple(_sentence(kind, place, pairs) for (kind, place), pairs in pairs_of(data).items())
 
 
 def pairs_of(data: StudyData) -> dict[tuple[str, str], list[Pair]]:
-    """Return the pairs by kind of `KINDS` and place, of graphs that have runs with right ranks in fp64 and of the kind.
+    """Return the pairs by (kind of `KINDS`, place), for graphs with verified runs in fp64 and of the kind.
 
-    Graphs whose times are not plausible do not count.
+    Graphs whose timings are too noisy are left out.
     """
     pairs: dict[tuple[str, str], list[Pair]] = {}
     groups = [group for group in run_groups(data) if not noise([run.measurement for run in group.timed])]
@@ -50,7 +50,7 @@ def _sentence(kind: str, place: str, pairs: Sequence[Pair]) -> str:
     verdicts = Counter(pair.verdict for pair in pairs)
     gains = [pair.speedup for pair in pairs]
     graphs = "1 graph" if len(pairs) == 1 else f"{len(pairs)} graphs"
-    mean = f"{ratio(geometric_mean(gains))} the speed of the fastest run in fp64"
-    spread = f", {ratio(min(gains))} to {ratio(max(gains))}" if len(gains) > 1 else ""
-    counts = f"it pays on {verdicts['faster']} of {graphs} and costs on {verdicts['slower']}"
-    return f"{kind.capitalize()} on {place}: {mean}{spread}; {counts}."
+    spread = f" (geometric mean, range {ratio(min(gains))} to {ratio(max(gains))})" if len(gains) > 1 else ""
+    mean = f"speedup {ratio(geometric_mean(gains))} over the fastest fp64 run{spread}"
+    counts = f"faster on {verdicts['faster']} of {graphs}, slower on {verdicts['slower']}"
+    return f"{kind.capitalize()} on {place}: {mean}; {counts}."

@@ -1,4 +1,4 @@
-"""Runs of PageRank: what their kernels and cases say, and which of them may be compared."""
+"""PageRank runs: properties of their kernels and cases, and groups of comparable runs."""
 
 import math
 import re
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 
-from gpu_engine.findings.data import KEPT, StudyData
+from gpu_engine.findings.data import FINDINGS_CACHED, StudyData
 from gpu_engine.findings.finding import gain
 from gpu_engine.pagerank import PageRankParams
 from gpu_engine.records import Measurement, Trace
@@ -14,23 +14,23 @@ from gpu_engine.text.axes import axis_text
 from gpu_engine.text.units import scientific
 
 SCHEDULE = ("start_segments", "raise_at", "stall_ratio")
-"""The axes of a case that the switch rule knows."""
+"""Axes of the precision schedule."""
 
 PARAMETERS = tuple(field.name for field in fields(PageRankParams))
-"""The axes that are parameters of PageRank itself; all others say how a kernel went about it."""
+"""Axes that are parameters of PageRank itself; all other axes are options of the kernel."""
 
 SYMBOLS = {"damping": "δ", "epsilon": "ε"}
-"""Parameters that have one."""
+"""Symbols of parameters."""
 
 FP64, FREE = "fp64", "pattern"
 UNFUSED = "unfused-"
-"""What the precisions of kernels begin with that launch every thing by itself, as the paper does."""
+"""Prefix of the precisions of unfused kernels, as in the paper."""
 
 REFINED = ("ir32", "ir64")
-"""Those that mend ranks by corrections in so many bits, without matrix values."""
+"""Precisions of iterative refinement: corrections in 32 or 64 bits, without matrix values."""
 
 FULL = (FP64, FREE, f"{UNFUSED}{FP64}")
-"""Precisions that compute in fp64 from the first iteration on, with matrix values and without."""
+"""Precisions that compute in fp64 in all iterations, with or without matrix values."""
 
 PRECISIONS = (
     *(FP64, "fp32", "cpms2", "cpms4"),
@@ -39,100 +39,100 @@ PRECISIONS = (
     *REFINED,
     *(f"{how}short-cpms{segments}" for how in ("", f"{FREE}-", UNFUSED) for segments in (2, 4)),
 )
-"""In the order in which they are compared: what everybody has first."""
+"""All precisions in the order of the page, the common ones first."""
 
 
 @lru_cache
 def segments_of(precision: str) -> int:
-    """Of a value in that precision: 2 or 4; 0 where values have none."""
-    found = re.search(r"cpms(\d)$", precision)
-    return int(found[1]) if found else 0
+    """Return the number of segments of a value in a precision: 2 or 4; 0 without segments."""
+    match = re.search(r"cpms(\d)$", precision)
+    return int(match[1]) if match else 0
 
 
 def triangles(triangle: str) -> str:
-    """What of the graphs ran where it is not all of them: `lower triangles`; else empty."""
+    """Return `lower triangles` if only these ran; empty for complete graphs."""
     return "" if triangle == "full" else f"{triangle} triangles"
 
 
 def in_words(parameter: str, value: str) -> str:
-    """A parameter of PageRank that differs from its default: `lower triangle`, `δ 0.9`, `dangling ignore`."""
+    """Return the text of a non-default PageRank parameter: `lower triangle`, `δ 0.9`, `dangling ignore`."""
     if parameter == "triangle":
         return f"{value} triangle"
     return f"{SYMBOLS.get(parameter, parameter.replace('_', ' '))} {value}"
 
 
 def place_of(device: str, triangle: str) -> str:
-    """The device, and what of the graphs ran where it is not all of them."""
+    """Return the device, with `lower triangles` if only these ran."""
     return ", ".join(filter(None, (device, triangles(triangle))))
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run of PageRank until it converged, or the reason why there is none; trace: None where it has none."""
+    """A PageRank run, or the reason why there is none; trace: its arrays per iteration, None without."""
 
     measurement: Measurement
     trace: Trace | None = None
 
     @property
     def layout(self) -> str:
-        """`csr/thread` of `csr/thread+cpms4`."""
+        """Layout and thread mapping: `csr/thread` of `csr/thread+cpms4`."""
         return self.measurement.kernel.partition("+")[0]
 
     @property
     def precision(self) -> str:
-        """`fp64`, `fp32`, `cpms4`, `pattern`, `pattern-cpms2` …; empty of another library."""
+        """Precision: `fp64`, `fp32`, `cpms4`, `pattern`, `pattern-cpms2` …; empty for another library."""
         return self.measurement.kernel.partition("+")[2]
 
     @property
     def storage(self) -> str:
-        """The precision, whether its kernels are fused or not: what an iteration computes depends on it alone."""
+        """Precision without the prefix of unfused kernels; it determines the result of an iteration."""
         return self.precision.removeprefix(UNFUSED)
 
     @property
     def fused(self) -> bool:
-        """Whether its kernels do several things at once."""
+        """Whether its kernels are fused."""
         return self.storage == self.precision
 
     @property
     def segments(self) -> int:
-        """Of a value: 2 or 4; 0 where values have none."""
+        """Number of segments of a value: 2 or 4; 0 without segments."""
         return segments_of(self.precision)
 
     @property
     def precisions(self) -> int:
-        """Those that its iterations are counted by: segments of a value, or 32 and 64 bits of a refinement; 0: one."""
+        """Number of precisions that its iterations are counted by: segments, or 2 for `ir32`; 0 for a single one."""
         return 2 if self.precision == REFINED[0] else self.segments
 
     @property
     def in_fewer_bits(self) -> bool:
-        """Whether some iteration wrote fewer bits than there are: a schedule may begin with all of them."""
+        """Whether some iteration wrote fewer than all bits; a schedule may start with all of them."""
         return any(self.measurement.details.iterations_by_segments[:-1])
 
     @property
     def is_adaptive(self) -> bool:
-        """Whether its precision adapts as in the CPMS paper: some iteration reads fewer segments of values."""
+        """Whether its precision is adaptive as in the CPMS paper: some iteration reads fewer segments."""
         return self.segments > 0 and self.in_fewer_bits
 
     @property
     def is_refined(self) -> bool:
-        """Whether it refines the ranks iteratively: corrections in 32 or 64 bits, and no segments."""
+        """Whether it uses iterative refinement: corrections in 32 or 64 bits, without segments."""
         return self.precision in REFINED
 
     @property
     def parameters(self) -> str:
-        """Parameters of PageRank that differ from their defaults, in words; runs compare where these are equal."""
+        """Non-default PageRank parameters as text; only runs with equal parameters are compared."""
         return ", ".join(in_words(name, value) for name, value in self.measurement.axes.items() if name in PARAMETERS)
 
     def array(self, name: str) -> tuple[float, ...]:
-        """An array of the trace; empty where it has none."""
+        """Return an array of the trace; empty if it has none."""
         return tuple(self.trace.arrays.get(name, ())) if self.trace else ()
 
 
 @dataclass(frozen=True)
 class RunGroup:
-    """The runs that may be compared: of one matrix, on one device, with the same parameters of PageRank.
+    """Comparable runs: one matrix, one device, equal PageRank parameters.
 
-    runs  the fastest first, then those without a time
+    runs  the fastest first, those without a time last
     """
 
     matrix_id: str
@@ -142,71 +142,71 @@ class RunGroup:
 
     @property
     def axes(self) -> dict[str, str]:
-        """The parameters of PageRank that differ from their defaults, by name."""
+        """Non-default PageRank parameters by name."""
         return {name: value for name, value in self.runs[0].measurement.axes.items() if name in PARAMETERS}
 
     @property
     def place(self) -> str:
-        """The device, and whether the graphs are lower triangles, as the paper's are: means are of one place."""
+        """Device, with `lower triangles` if only these ran; means are over the graphs of one place."""
         return place_of(self.device, self.triangle)
 
     @property
     def triangle(self) -> str:
-        """Of the matrices: `full`, or `lower` of their triangles."""
+        """Part of the matrices: `full` or `lower`."""
         return self.axes.get("triangle", "full")
 
     @cached_property
     def timed(self) -> tuple[Run, ...]:
-        """The runs with a time."""
+        """Runs with a time."""
         return tuple(run for run in self.runs if run.measurement.median_s)
 
     @cached_property
     def converged(self) -> tuple[Run, ...]:
-        """Those of them that came under ε: the others' times are of nothing."""
+        """Timed runs that converged (γ < ε); the times of the others have no meaning."""
         return tuple(run for run in self.timed if run.measurement.state == "ok")
 
     @property
     def fastest_full(self) -> Run | None:
-        """The fastest run in fp64 that converged: what every claim is held against."""
+        """Fastest converged run in fp64, the baseline of all comparisons."""
         return next((run for run in self.converged if run.precision in FULL), None)
 
     def fastest(self, kind: Callable[[Run], bool], n: int) -> Run | None:
-        """The fastest run of a kind whose ranks of n pages are right: the one that every sentence speaks of."""
+        """Return the fastest run of a kind with verified ranks of n pages; None if there is none."""
         return next((run for run in self.converged if kind(run) and is_right(run, n)), None)
 
     def plain(self, run: Run) -> Run | None:
-        """The run of the same kernel in fp64 that converged, without values or unfused as the run is."""
+        """Return the converged fp64 run of the same kernel, pattern-only or unfused like the run; None without one."""
         without = run.is_refined or run.precision.startswith(f"{FREE}-")
-        wanted = FREE if without else FP64 if run.fused else f"{UNFUSED}{FP64}"
-        return next((r for r in self.converged if (r.layout, r.precision) == (run.layout, wanted)), None)
+        precision = FREE if without else FP64 if run.fused else f"{UNFUSED}{FP64}"
+        return next((r for r in self.converged if (r.layout, r.precision) == (run.layout, precision)), None)
 
     def bound(self, run: Run) -> float | None:
-        """Compulsory bytes of the same kernel in fp64 over those of the run; None without both."""
+        """Return the upper bound of the speedup: compulsory bytes in fp64 / those of the run; None without both."""
         base, roofline_s = self.plain(run), run.measurement.roofline_s
         return base.measurement.roofline_s / roofline_s if base and base.measurement.roofline_s and roofline_s else None
 
     def fused(self, run: Run) -> Run | None:
-        """The run of the fused kernels that converged, in the precision and schedule of one that is not; else None."""
-        wanted = run.layout, run.storage, run.measurement.axes
-        found = ((r, (r.layout, r.precision, r.measurement.axes)) for r in self.converged)
-        return None if run.fused else next((r for r, own in found if own == wanted), None)
+        """Return the converged run of the fused kernels that matches an unfused run; None without one."""
+        key = run.layout, run.storage, run.measurement.axes
+        keys = ((r, (r.layout, r.precision, r.measurement.axes)) for r in self.converged)
+        return None if run.fused else next((r for r, fused_key in keys if fused_key == key), None)
 
     def label(self, run: Run) -> str:
-        """The kernel, and of several schedules of it what sets this one apart: `csr/thread+cpms4, start segments 2`."""
+        """Return the kernel, with the options that distinguish its schedules: `csr/thread+cpms4, start segments 2`."""
         namesakes = [r.measurement.axes for r in self.runs if r.measurement.kernel == run.measurement.kernel]
         names = [name for name in run.measurement.axes if name not in PARAMETERS]
-        apart = [name for name in names if len({axes.get(name) for axes in namesakes}) > 1]
-        return ", ".join((run.measurement.kernel, *(axis_text(name, run.measurement.axes[name]) for name in apart)))
+        distinct = [name for name in names if len({axes.get(name) for axes in namesakes}) > 1]
+        return ", ".join((run.measurement.kernel, *(axis_text(name, run.measurement.axes[name]) for name in distinct)))
 
 
-@lru_cache(KEPT)
-def run_groups(shown: StudyData) -> tuple[RunGroup, ...]:
-    """The groups in order of appearance."""
-    found: dict[tuple[str, str, str], list[Run]] = {}
-    for m in shown.measurements:
-        run = Run(m, shown.traces.get((m.device, m.case)))
-        found.setdefault((m.matrix_id, m.device, run.parameters), []).append(run)
-    return tuple(RunGroup(*place, tuple(sorted(runs, key=_fastest_first))) for place, runs in found.items())
+@lru_cache(FINDINGS_CACHED)
+def run_groups(data: StudyData) -> tuple[RunGroup, ...]:
+    """Return the groups in order of appearance."""
+    runs_by_key: dict[tuple[str, str, str], list[Run]] = {}
+    for m in data.measurements:
+        run = Run(m, data.traces.get((m.device, m.case)))
+        runs_by_key.setdefault((m.matrix_id, m.device, run.parameters), []).append(run)
+    return tuple(RunGroup(*key, tuple(sorted(runs, key=_fastest_first))) for key, runs in runs_by_key.items())
 
 
 def _fastest_first(run: Run) -> tuple[bool, float]:
@@ -214,27 +214,27 @@ def _fastest_first(run: Run) -> tuple[bool, float]:
 
 
 def by_precision(run: Run) -> tuple[int, str]:
-    """A sort key: in the order of PRECISIONS, others last."""
+    """Return a sort key: position in PRECISIONS, others last."""
     known = run.precision in PRECISIONS
     return PRECISIONS.index(run.precision) if known else len(PRECISIONS), run.measurement.case
 
 
 def speed_up(base: Run | None, run: Run | None) -> float | None:
-    """How many times as fast as `base`; None without two times."""
+    """Return the speedup over `base` (above 1 is faster); None without two times."""
     return gain(base.measurement if base else None, run.measurement if run else None)
 
 
 def tolerance(run: Run, n: int) -> float:
-    """What the residual of a run of n pages may be in L1 when its γ has come under ε.
+    """Return the largest valid residual (L1) of a converged run of n pages (γ < ε in its norm).
 
-    ‖v‖₁ ≤ √n·‖v‖₂ and ‖v‖₁ ≤ n·‖v‖∞.
+    Follows from ‖v‖₁ ≤ √n·‖v‖₂ and ‖v‖₁ ≤ n·‖v‖∞.
     """
     epsilon = float(run.measurement.axes.get("epsilon", PageRankParams().epsilon))
     return epsilon * {"L2": math.sqrt(n), "Linf": float(n)}.get(run.measurement.axes.get("norm", "L1"), 1.0)
 
 
 def is_right(run: Run, n: int) -> bool:
-    """Whether another iteration would change the ranks of n pages by less than ε."""
+    """Return whether the ranks of n pages are verified: another iteration would change them by less than ε."""
     residual = run.measurement.details.residual
     return run.measurement.state == "ok" and residual is not None and residual < tolerance(run, n)
 
@@ -253,21 +253,21 @@ KINDS: Mapping[str, Callable[[Run], bool]] = {
     "adaptive precision": is_adaptive,
     "iterative refinement": is_refined,
 }
-"""What may beat fp64, by the words that every sentence has for it."""
+"""Kinds of runs compared with fp64, by their name in all sentences."""
 
 
-def has_right_ranks(run: Run, shown: StudyData) -> bool:
-    """`is_right` with the pages of the matrix that is shown."""
-    return is_right(run, shown.matrix(run.measurement.matrix_id).n_rows)
+def has_right_ranks(run: Run, data: StudyData) -> bool:
+    """Return `is_right` for the number of pages of the run's matrix."""
+    return is_right(run, data.matrix(run.measurement.matrix_id).n_rows)
 
 
 def by_segments(counts: Sequence[int]) -> str:
-    """Iterations that wrote 1, 2 … segments: `1/46/61/5`."""
+    """Return the numbers of iterations that wrote 1, 2 … segments: `1/46/61/5`."""
     return "/".join(str(count) for count in counts)
 
 
 def power(value: float | None) -> str:
-    """A small number to two digits: `8.1·10⁻¹¹`; as it is where a power of ten would not be shorter."""
+    """Return a small number with two digits: `8.1·10⁻¹¹`, or `0.012` if a power of ten would not be shorter."""
     if value is None or not math.isfinite(value):
         return "–"
     if value == 0 or 0.01 <= value < 1000:

@@ -1,4 +1,4 @@
-"""What segments gain over the same kernel in fp64, over all graphs: whole runs, and products of their iterations."""
+"""Speedup of mantissa segments over the same kernel in fp64, over all graphs: complete runs and single pulls."""
 
 from collections.abc import Iterator
 
@@ -10,22 +10,23 @@ from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import MISSING, percent, ratio, seconds
 
 READ = (1, 2, 3)
-"""Segments that a product on fewer bits than fp64 reads."""
+"""Numbers of segments that a pull on fewer bits than fp64 reads."""
 
 BOUND_MIN = 1.005
-"""Bytes that save no more allow nothing that could be shared."""
+"""Least upper bound by bytes for which a share of the saving is computed."""
 
 USUAL = {"raise_at": "16", "start_segments": "1"}
-"""The schedule of the paper, as axes."""
+"""Schedule of the paper, as axes."""
 
-FASTEST = "the layout that is fastest in fp64 with values, each graph its own, two segments"
+FASTEST = "two segments, in the layout that is fastest in fp64 on each graph"
+"""Name of the row over the best layout of each graph."""
 
 Values = dict[str, list[tuple[str, float]]]
-"""(graph, number) by run."""
+"""Pairs of (graph, number) by run."""
 
 
 def savings(data: StudyData) -> Table:
-    """Return a row per kernel and end: speed-ups of whole runs, and the share of what the bytes allow to save."""
+    """Return a table with one row per kernel and final storage: speedup of complete runs and share of the saving."""
     gains: Values = {}
     shares: Values = {}
     for group in run_groups(data):
@@ -37,7 +38,7 @@ def savings(data: StudyData) -> Table:
                 gains.setdefault(name, []).append((graph, gain))
                 of = shares.setdefault(name, [])
                 of += [(graph, (gain - 1) / (bound - 1))] if bound and bound > BOUND_MIN else []
-    heads = (Head(f"{what}, {head.text}", head.unit) for what in ("speed-up", "share of the saving") for head in SPREAD)
+    heads = (Head(f"{what}, {head.text}", head.unit) for what in ("speedup", "share of the saving") for head in SPREAD)
     rows = (
         (name, str(len(gains[name])), *spread(gains[name]), *spread(shares[name], percent)) for name in sorted(gains)
     )
@@ -45,36 +46,36 @@ def savings(data: StudyData) -> Table:
 
 
 def pull_means(data: StudyData) -> Table:
-    """Return a row per kernel: how many times as fast as in fp64 a product on the first segment alone is."""
-    found: Values = {}
+    """Return a table with one row per kernel: speedup of a pull that reads only the first segment."""
+    speedups: Values = {}
     for group in run_groups(data):
         full = next((run for run in group.timed if run.precision == FP64), None)
         for kernel, run in _by_kernel(group).items():
             gain = pull_gains(group.plain(run), run).get(1)
             is_fastest = full is not None and group.triangle == "full" and kernel == f"{full.layout}+cpms2"
             for name in (_name(group, kernel), *([FASTEST] if is_fastest else [])):
-                found.setdefault(name, []).extend([(data.matrix(group.matrix_id).name, gain.gain)] if gain else [])
-    rows = ((name, str(len(found[name])), *spread(found[name])) for name in sorted(found) if found[name])
+                speedups.setdefault(name, []).extend([(data.matrix(group.matrix_id).name, gain.gain)] if gain else [])
+    rows = ((name, str(len(speedups[name])), *spread(speedups[name])) for name in sorted(speedups) if speedups[name])
     return Table((Head("run", numeric=False), Head("graphs"), *SPREAD), tuple(rows))
 
 
 def pulls(data: StudyData) -> Table:
-    """Return a row per graph and kernel: products over those in fp64 by the segments read, and the probe's ratio."""
+    """Return a table with one row per graph and kernel: speedup of a pull and of the probe, by segments read."""
     rows = []
     for group in run_groups(data):
         for kernel, run in _by_kernel(group).items():
             full = group.plain(run)
-            found, whole = pull_gains(full, run), pull_times(full).get(0) if full else None
-            reads = [found.get(read) if read < run.segments else None for read in READ]
+            gains, whole = pull_gains(full, run), pull_times(full).get(0) if full else None
+            reads = [gains.get(read) if read < run.segments else None for read in READ]
             cells = (f"{ratio(r.gain)}{f' of {ratio(r.bound)}' if r.bound else ''}" if r else MISSING for r in reads)
             if whole:
                 rows.append((_name(group, data.matrix(group.matrix_id).name), kernel, seconds(whole.time_s), *cells))
-    heads = (Head("graph", numeric=False), Head("kernel", numeric=False), Head("product", "in fp64"))
-    return Table((*heads, *(Head("speed-up of the probe’s", f"{read} read") for read in READ)), tuple(rows))
+    heads = (Head("graph", numeric=False), Head("kernel", numeric=False), Head("pull", "in fp64"))
+    return Table((*heads, *(Head("speedup of the probe’s", f"{read} read") for read in READ)), tuple(rows))
 
 
 def usual(group: RunGroup) -> Iterator[Run]:
-    """Yield the timed runs with segments and the schedule of the paper, whatever becomes of values at the end."""
+    """Yield the timed runs with segments and the schedule of the paper, with any final storage."""
     for run in group.timed:
         axes = run.measurement.axes
         if run.segments and all(axes.get(name, value) == value for name, value in USUAL.items()):
@@ -82,10 +83,10 @@ def usual(group: RunGroup) -> Iterator[Run]:
 
 
 def _by_kernel(group: RunGroup) -> dict[str, Run]:
-    """The faster of two ends: the products of a kernel do not depend on them."""
+    """Return the run by kernel; of two final storages the faster, because pulls do not depend on it."""
     return {run.measurement.kernel: run for run in reversed([*usual(group)])}
 
 
 def _name(group: RunGroup, name: str) -> str:
-    """With what of the graphs ran where it is not all of them."""
+    """Return the name, with `lower triangles` if only these ran."""
     return ", ".join(filter(None, (name, triangles(group.triangle))))

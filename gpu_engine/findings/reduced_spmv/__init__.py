@@ -1,6 +1,5 @@
-"""Findings of the `reduced_spmv` study: which block is best, what reading less gains, whether Figure 4 holds."""
+"""Findings of the `reduced_spmv` study: best block size, speedup of reduced precision, and agreement with Figure 4."""
 
-from gpu_engine.findings.answer import Contest
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import (
     INTERVAL,
@@ -11,9 +10,10 @@ from gpu_engine.findings.finding import (
     share_text,
     with_interval_head,
 )
+from gpu_engine.findings.overall_ranking import ComparisonGroup
 from gpu_engine.findings.pagerank.figure_four import PRINTED
 from gpu_engine.findings.pagerank.runs import triangles
-from gpu_engine.findings.reduced_spmv.conclusions import said
+from gpu_engine.findings.reduced_spmv.conclusions import agreement
 from gpu_engine.findings.reduced_spmv.groups import (
     FULL,
     PAPER_BLOCK,
@@ -29,58 +29,58 @@ from gpu_engine.pagerank.products import Product
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
-from gpu_engine.verdicts.verdict import in_words
+from gpu_engine.verdicts.verdict import speedup_over
 
 HEADS = (
-    Head("speed-up", "same layout in fp64"),
+    Head("speedup", "same layout in fp64"),
     Head("time", "median"),
     Head(INTERVAL),
-    Head("share of", "floor"),
-    Head("rate", "GFLOP/s"),
-    Head("sectors", "a gather of p"),
-    Head("lines", "a gather of p"),
-    Head("sectors", "a load of A"),
-    Head("lines", "a load of A"),
-    Head("stored"),
+    Head("% of roofline"),
+    Head("throughput", "GFLOP/s"),
+    Head("sectors", "per gather of p"),
+    Head("lines", "per gather of p"),
+    Head("sectors", "per load of A"),
+    Head("lines", "per load of A"),
+    Head("storage"),
     Head("note", numeric=False),
 )
 
 HEADS_READ = ((2, "32 of two segments' bits"), (4, "16 of four segments' bits"))
-"""Segments, and what the first of them is called."""
+"""(segments, name of the bits of the first one)."""
 
 
 def findings(data: StudyData) -> tuple[Finding, ...]:
-    """A finding per matrix, device and part of the graph."""
+    """Return a finding per matrix, device, and triangle."""
     return tuple(_finding(group, data) for group in product_groups(data))
 
 
-def contests(data: StudyData) -> tuple[Contest, ...]:
-    """A contest per matrix, device and part of the graph."""
+def contests(data: StudyData) -> tuple[ComparisonGroup, ...]:
+    """Return a comparison group per matrix, device, and triangle."""
     return tuple(_contest(group, data) for group in product_groups(data))
 
 
-def _contest(group: ProductGroup, data: StudyData) -> Contest:
+def _contest(group: ProductGroup, data: StudyData) -> ComparisonGroup:
     full = [m for (_, product), m in group.timed.items() if product == FULL]
     entrants = {label(m): m for m in group.measurements}
     baseline = label(full[0]) if full else ""
     name, of = data.matrix(group.matrix_id).name, triangles(group.triangle)
-    return Contest(name, group.device, "warm", entrants, group.ranking, baseline, of)
+    return ComparisonGroup(name, group.device, "warm", entrants, group.ranking, baseline, of)
 
 
 def overview(data: StudyData) -> list[str]:
-    """The same sentences of all graphs of a device together, where there are several."""
-    found = []
+    """Return the sentences on all graphs of a device together, if there are several."""
+    sentences = []
     for place in places(group for group in product_groups(data) if not group.ranking.busy):
         if len(place.groups) > 1:
             every = [m for group in place.groups for m in group.measurements]
             first, *others = _sentences(place, StudyData(every, data.matrices)) or [""]
             over = f"Over {len(place.groups)} graphs on {place.name}: {first[:1].lower()}{first[1:]}"
-            found += [over, *others] if first else []
-    return found
+            sentences += [over, *others] if first else []
+    return sentences
 
 
 def label(m: Measurement) -> str:
-    """`csr/thread+cpms4, 2 of both, 128 bytes`: the kernel and what it reads."""
+    """Return the kernel and what it reads: `csr/thread+cpms4, 2 of both, 128 bytes`."""
     _, product = Product.parse(m.kernel, m.axes)
     reads = f", {product.read} of {product.operands}, {called(product.block)}" if product.segments else ""
     return f"{m.kernel}{reads}"
@@ -100,7 +100,7 @@ def _finding(group: ProductGroup, data: StudyData) -> Finding:
         leaders=tuple(label(m) for m in group.ranking.leaders),
         decided=group.ranking.decided,
         busy=group.ranking.busy,
-        sentences=_said_of(group, data),
+        sentences=_all_sentences(group, data),
         baseline=label(full[0]) if full else "",
         rows=tuple(row_of(m, label(m), m.case in leaders, full[0] if full else None) for m in group.measurements),
         tabulate=lambda: Table(
@@ -110,68 +110,71 @@ def _finding(group: ProductGroup, data: StudyData) -> Finding:
     )
 
 
-def _said_of(group: ProductGroup, data: StudyData) -> tuple[str, ...]:
+def _all_sentences(group: ProductGroup, data: StudyData) -> tuple[str, ...]:
     if not group.timed:
         note = group.measurements[0].note
-        return (f"No product has a time here{f': {note}' if note else ''}.",)
+        return (f"No SpMV was timed{f': {note}' if note else ''}.",)
     if group.ranking.busy:
         return (group.ranking.busy,)
     (place,) = places([group])
-    own = StudyData(group.measurements, data.matrices)
+    group_data = StudyData(group.measurements, data.matrices)
     facts = (units.seconds(group.ranking.measurements[0].median_s),)
-    return (*_sentences(place, own), group.ranking.sentence(label, f"on {group.device}", facts))
+    return (*_sentences(place, group_data), group.ranking.sentence(label, f"on {group.device}", facts))
 
 
-def _sentences(place: Place, own: StudyData) -> list[str]:
-    """Which block is best, what a first segment gains in each layout, and how much of Figure 4 holds."""
-    every = (_best(best_block(place)), *(_gains(place, layout) for layout in place.layouts), said(own))
+def _sentences(place: Place, data: StudyData) -> list[str]:
+    """Return sentences on the best block size, the speedup of the first segment, and the agreement with Figure 4."""
+    every = (_best(best_block(place)), *(_gains(place, layout) for layout in place.layouts), agreement(data))
     return [sentence for sentence in every if sentence]
 
 
-def _best(found: BlockGain | None) -> str:
-    if found is None:
+def _best(best: BlockGain | None) -> str:
+    if best is None:
         return ""
-    faster, slower = found.verdicts["faster"], found.verdicts["slower"]
-    ahead = f"{in_words(found.ratio)} as {_named(found.other)} in geometric mean"
-    counts = f"faster in {faster} of {found.products} products, slower in {slower}"
-    own = _named(found.block)
-    if found.is_settled:
-        return f"{own[0].upper()}{own[1:]} are best: {ahead}, {counts}."
-    return f"No block is measurably best: {own} are {ahead}, {counts}."
+    faster, slower = best.verdicts["faster"], best.verdicts["slower"]
+    speedup = f"{speedup_over(best.ratio, _block_text(best.other))} (geometric mean)"
+    counts = f"faster in {faster} of {best.products} SpMVs, slower in {slower}"
+    block = _block_text(best.block)
+    if best.is_settled:
+        return f"{block[0].upper()}{block[1:]} are best: {speedup}, {counts}."
+    return f"No block size is measurably better. {block[0].upper()}{block[1:]}: {speedup}, {counts}."
 
 
-def _named(block: str) -> str:
+def _block_text(block: str) -> str:
     return f"blocks of {block} bytes" if block.isdigit() else "separate arrays"
 
 
 def _gains(place: Place, layout: str) -> str:
-    """Of the first segment of two and of four."""
+    """Return the speedup of reading only the first of two and of four segments."""
     parts = [part for segments, bits in HEADS_READ if (part := _gain(place, layout, segments, bits))]
-    return f"Speed-up over fp64 of {layout}: {', '.join(parts)}." if parts else ""
+    return f"Speedup of {layout} over fp64: {', '.join(parts)}." if parts else ""
 
 
 def _gain(place: Place, layout: str, segments: int, bits: str) -> str:
-    """`1.57 × on 32 of two segments' bits (values alone 1.28 ×, ranks alone 1.12 ×; the paper about 1.5)`."""
+    """Return `1.57 × with 32 of two segments' bits (only values 1.28 ×, only ranks 1.12 ×; paper: about 1.5)`."""
     both, values, ranks = (
         place.gain(layout, Product(segments, 1, operands, place.block)) for operands in ("both", "A", "p")
     )
     if both is None:
         return ""
-    alone = (f"{of} alone {units.ratio(mean.value)}" for of, mean in (("values", values), ("ranks", ranks)) if mean)
-    printed = f"the paper about {PRINTED[segments, 1]:g}" if place.block == PAPER_BLOCK else ""
-    beside = "; ".join(filter(None, (", ".join(alone), printed)))
-    return f"{units.ratio(both.value)} on {bits}{f' ({beside})' if beside else ''}"
+    single = (f"only {of} {units.ratio(mean.value)}" for of, mean in (("values", values), ("ranks", ranks)) if mean)
+    printed = f"paper: about {PRINTED[segments, 1]:g}" if place.block == PAPER_BLOCK else ""
+    details = "; ".join(filter(None, (", ".join(single), printed)))
+    return f"{units.ratio(both.value)} with {bits}{f' ({details})' if details else ''}"
 
 
 def _cells(m: Measurement, group: ProductGroup) -> tuple[str, ...]:
-    own = m.details
+    details = m.details
     return (
         units.ratio(group.gain(*Product.parse(m.kernel, m.axes))),
         units.seconds(m.median_s),
         interval_text(m),
         share_text(m.roofline_s, m),
         units.number(m.gflops),
-        *map(units.number, (own.sectors_of_ranks, own.lines_of_ranks, own.sectors_of_values, own.lines_of_values)),
+        *map(
+            units.number,
+            (details.sectors_of_ranks, details.lines_of_ranks, details.sectors_of_values, details.lines_of_values),
+        ),
         units.size(m.stored_bytes),
         m.note,
     )

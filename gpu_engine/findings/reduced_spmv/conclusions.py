@@ -1,4 +1,4 @@
-"""What the CPMS PageRank paper says of its Figure 4 beside the products that were measured."""
+"""Statements of the CPMS PageRank paper on Figure 4, checked against measured SpMVs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,60 +10,62 @@ from gpu_engine.findings.reduced_spmv.groups import Place, ProductGroup, places,
 from gpu_engine.pagerank.products import Block, Product
 from gpu_engine.text.tables import Table
 
-SAID: tuple[Says, ...] = ("agrees", "mostly", "seldom", "disagrees")
-"""What may be said of a statement that is judged."""
+RESULTS: tuple[Says, ...] = ("agrees", "mostly", "seldom", "disagrees")
+"""Possible results of a statement with data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """The paper's products of a graph in one layout: both operands in segments, in one size of a block."""
+    """SpMVs of the paper on a graph in one layout: both operands in segments, in one block size."""
 
     group: ProductGroup
     layout: str
     block: Block
 
     def gain(self, segments: int, read: int) -> float | None:
-        """Over fp64 in the same layout."""
+        """Return the speedup over fp64 in the same layout; None without two times."""
         return self.group.gain(self.layout, Product(segments, read, "both", self.block))
 
     def name(self, data: StudyData) -> str:
-        """The graph and the layout."""
+        """Return the name of the graph and the layout."""
         return f"{data.matrix(self.group.matrix_id).name} in {self.layout.partition('/')[0]}"
 
 
 def conclusions(data: StudyData) -> list[Conclusion]:
-    """Every statement on each device, of whole graphs and of lower triangles apart."""
-    return _judged(places(product_groups(data)), data)
+    """Return the conclusion of each statement per device, separately for complete graphs and lower triangles."""
+    return _conclusions(places(product_groups(data)), data)
 
 
-def _judged(of: Iterable[Place], data: StudyData) -> list[Conclusion]:
-    found: dict[tuple[str, str], list[tuple[str, Heads]]] = {}
-    for place in of:
-        found.setdefault((place.name, "warm"), []).extend((heads.name(data), heads) for heads in _heads(place))
-    return conclude(STATEMENTS, found, data)
+def _conclusions(every: Iterable[Place], data: StudyData) -> list[Conclusion]:
+    cases: dict[tuple[str, str], list[tuple[str, Heads]]] = {}
+    for place in every:
+        cases.setdefault((place.name, "warm"), []).extend((heads.name(data), heads) for heads in _heads(place))
+    return conclude(STATEMENTS, cases, data)
 
 
 def table(data: StudyData) -> Table:
-    """A row a statement and device."""
+    """Return a table with one row per statement and device."""
     return table_of(conclusions(data))
 
 
-def said(data: StudyData) -> str:
-    """`Of the paper's 6 statements on Figure 4, 2 agree with these times, 1 mostly …`; empty where none is judged.
+def agreement(data: StudyData) -> str:
+    """Return `Of the paper's 6 statements on Figure 4, 2 agree …`; empty if none has data.
 
-    They are of lower triangles, as the paper's products are, where these were measured.
+    Lower triangles are used if they were measured, as in the paper.
     """
-    found = places(product_groups(data))
-    papers = [place for place in found if place.triangle == "lower"] or found
-    judged = [conclusion.says for conclusion in _judged(papers, data) if conclusion.says != "no data"]
-    counts = [_counted(judged.count(says), says) for says in SAID if says in judged]
+    every = places(product_groups(data))
+    papers = [place for place in every if place.triangle == "lower"] or every
+    results = [conclusion.says for conclusion in _conclusions(papers, data) if conclusion.says != "no data"]
+    counts = [_count_text(results.count(says), says) for says in RESULTS if says in results]
     return (
-        f"Of the paper's {len(judged)} statements on Figure 4, {', '.join(counts)} with these times." if judged else ""
+        f"Of the paper's {len(results)} statements on Figure 4, {', '.join(counts)} with these times."
+        if results
+        else ""
     )
 
 
-def _counted(count: int, says: Says) -> str:
-    """`2 agree`, `1 agrees`, `2 mostly agree`, `1 disagrees`."""
+def _count_text(count: int, says: Says) -> str:
+    """Return `2 agree`, `1 agrees`, `2 mostly agree`, or `1 disagrees`."""
     verb = f"{says} agrees" if says in ("mostly", "seldom") else says
     return f"{count} {verb if count == 1 else verb.removesuffix('s')}"
 
@@ -73,4 +75,4 @@ def _heads(place: Place) -> list[Heads]:
 
 
 STATEMENTS: tuple[Statement[Heads], ...] = (*figure_four(Heads.gain), *on_all_bits(Heads.gain))
-"""Of products with both operands in segments."""
+"""Statements on SpMV with both operands in segments."""

@@ -1,4 +1,4 @@
-"""Products that were sampled together, and what reading less gains over fp64: of one graph, and over several."""
+"""Comparison groups of the `reduced_spmv` study, and speedups over fp64 on one graph and over several."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -16,14 +16,16 @@ from gpu_engine.records import Measurement
 from gpu_engine.verdicts.verdict import compare
 
 FULL = Product()
+"""SpMV in fp64."""
 PAPER_BLOCK: Block = "128"
+"""Block size of the paper in bytes."""
 
 
 @dataclass(frozen=True)
 class ProductGroup:
-    """The products of a graph, or of its lower triangle, on one device.
+    """SpMVs of a graph, or of its lower triangle, on one device.
 
-    measurements  the fastest first, then those without a time
+    measurements  the fastest first, those without a time last
     """
 
     matrix_id: str
@@ -33,24 +35,24 @@ class ProductGroup:
 
     @cached_property
     def ranking(self) -> Ranking:
-        """All products, however much they read."""
+        """Ranking of all SpMVs."""
         return rank(self.measurements)
 
     @cached_property
     def timed(self) -> dict[tuple[str, Product], Measurement]:
-        """Those with a time, by layout and product."""
+        """Timed measurements by (layout, product)."""
         return {Product.parse(m.kernel, m.axes): m for m in self.measurements if m.state == "ok"}
 
     def gain(self, layout: str, product: Product) -> float | None:
-        """How many times as fast as in fp64 in the same layout."""
+        """Return the speedup over fp64 in the same layout; None without two times."""
         return gain(self.timed.get((layout, FULL)), self.timed.get((layout, product)))
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A number over the graphs that have it: the geometric mean, the lowest and the highest.
+    """Geometric mean, lowest, and highest of a number over the graphs that have it.
 
-    measurements  those behind it
+    measurements  the measurements behind it
     """
 
     value: float
@@ -60,13 +62,13 @@ class Mean:
 
     @property
     def graphs(self) -> int:
-        """How many have it."""
+        """Number of graphs."""
         return len(self.measurements)
 
 
 @dataclass(frozen=True)
 class Place:
-    """The graphs that were measured on one device, all of each or the lower triangles."""
+    """Graphs measured on one device: complete, or their lower triangles."""
 
     device: str
     triangle: str
@@ -74,31 +76,31 @@ class Place:
 
     @property
     def name(self) -> str:
-        """The device, and what of the graphs is not usual."""
+        """Device, with `lower triangles` if only these ran."""
         return place_of(self.device, self.triangle)
 
     @cached_property
     def products(self) -> set[tuple[str, Product]]:
-        """What has a time somewhere."""
+        """All timed (layout, product) pairs."""
         return {key for group in self.groups for key in group.timed}
 
     @property
     def layouts(self) -> list[str]:
-        """Those in which something has a time."""
-        return [layout for layout in LAYOUTS if any(own == layout for own, _ in self.products)]
+        """Layouts with a timed SpMV."""
+        return [layout for layout in LAYOUTS if any(timed == layout for timed, _ in self.products)]
 
     @property
     def blocks(self) -> list[Block]:
-        """Those in which something has a time, the smallest first, separate arrays last."""
-        return [block for block in BLOCKS if any(own.segments and own.block == block for _, own in self.products)]
+        """Block sizes with a timed SpMV, the smallest first, separate arrays last."""
+        return [block for block in BLOCKS if any(p.segments and p.block == block for _, p in self.products)]
 
     @property
     def block(self) -> Block:
-        """The paper's where it was measured, else the first."""
+        """Block size of the paper if it was measured, else the first."""
         return PAPER_BLOCK if PAPER_BLOCK in self.blocks or not self.blocks else self.blocks[0]
 
     def gain(self, layout: str, product: Product) -> Mean | None:
-        """How many times as fast as in fp64; None where no graph has both times."""
+        """Return the speedup over fp64 as a mean over the graphs; None if no graph has both times."""
         gains = [(gain, group) for group in self.groups if (gain := group.gain(layout, product))]
         if not gains:
             return None
@@ -107,14 +109,14 @@ class Place:
         return Mean(geometric_mean(factors), min(factors), max(factors), measurements)
 
     def touched(self, layout: str, product: Product, field: str) -> float | None:
-        """The mean over the graphs of what a warp touches, a field of LinkProductDetails; None where none says it."""
-        found = [getattr(m.details, field) for group in self.groups if (m := group.timed.get((layout, product)))]
-        known = [value for value in found if value is not None]
+        """Return the mean over the graphs of a field of LinkProductDetails (sectors, lines); None if unknown."""
+        values = [getattr(m.details, field) for group in self.groups if (m := group.timed.get((layout, product)))]
+        known = [value for value in values if value is not None]
         return fmean(known) if known else None
 
 
 def counting(groups: Iterable[ProductGroup]) -> list[Place]:
-    """Return the places of the graphs on which the machine was not busy; a place of none but busy ones has these."""
+    """Return the places without graphs with noisy timings; a place with only noisy timings keeps them."""
     every = list(groups)
     quiet = {place.name: place for place in places(group for group in every if not group.ranking.busy)}
     return [quiet.get(place.name, place) for place in places(every)]
@@ -122,9 +124,9 @@ def counting(groups: Iterable[ProductGroup]) -> list[Place]:
 
 @dataclass(frozen=True, slots=True)
 class BlockGain:
-    """A block over another, in the geometric mean of all products that were measured in both.
+    """Speedup of a block size over another: geometric mean over all SpMVs measured in both.
 
-    verdicts  how many of these are faster, same, slower and inconclusive
+    verdicts  number of SpMVs per verdict
     """
 
     block: Block
@@ -134,49 +136,51 @@ class BlockGain:
 
     @property
     def products(self) -> int:
-        """How many there are."""
+        """Number of SpMVs."""
         return sum(self.verdicts.values())
 
     @property
     def is_settled(self) -> bool:
-        """Whether most of them are faster."""
+        """Whether most SpMVs are faster."""
         return 2 * self.verdicts["faster"] > self.products
 
 
 def product_groups(data: StudyData) -> list[ProductGroup]:
-    """The groups in order of appearance."""
-    found: dict[tuple[str, str, str], list[Measurement]] = {}
+    """Return the groups in order of appearance."""
+    by_key: dict[tuple[str, str, str], list[Measurement]] = {}
     for m in data.measurements:
-        found.setdefault((m.matrix_id, m.device, m.axes.get("triangle", "full")), []).append(m)
-    return [ProductGroup(*place, tuple(sorted(own, key=_fastest_first))) for place, own in found.items()]
+        by_key.setdefault((m.matrix_id, m.device, m.axes.get("triangle", "full")), []).append(m)
+    return [ProductGroup(*key, tuple(sorted(measurements, key=_fastest_first))) for key, measurements in by_key.items()]
 
 
 def places(groups: Iterable[ProductGroup]) -> list[Place]:
-    """The groups by device and part, in order of appearance."""
-    found: dict[tuple[str, str], list[ProductGroup]] = {}
+    """Return the groups by device and triangle, in order of appearance."""
+    by_place: dict[tuple[str, str], list[ProductGroup]] = {}
     for group in groups:
-        found.setdefault((group.device, group.triangle), []).append(group)
-    return [Place(*where, tuple(own)) for where, own in found.items()]
+        by_place.setdefault((group.device, group.triangle), []).append(group)
+    return [Place(*where, tuple(members)) for where, members in by_place.items()]
 
 
 def best_block(place: Place) -> BlockGain | None:
-    """The block with the fastest products beside the next one; None where there are not two."""
+    """Return the block size with the fastest SpMVs compared with the next one; None with fewer than two sizes."""
     every = list(_by_block(place))
     if len(place.blocks) < 2 or not every:
         return None
-    first, second, *_ = sorted(place.blocks, key=lambda block: geometric_mean(own[block].median_s for own in every))
-    ratio = geometric_mean(own[second].median_s / own[first].median_s for own in every)
-    return BlockGain(first, second, ratio, Counter(compare(own[second], own[first]).kind for own in every))
+    first, second, *_ = sorted(
+        place.blocks, key=lambda block: geometric_mean(by_size[block].median_s for by_size in every)
+    )
+    ratio = geometric_mean(by_size[second].median_s / by_size[first].median_s for by_size in every)
+    return BlockGain(first, second, ratio, Counter(compare(by_size[second], by_size[first]).kind for by_size in every))
 
 
 def _by_block(place: Place) -> Iterator[dict[Block, Any]]:
-    """The measurements of a product by the block, of each that has a time in all blocks."""
+    """Yield the measurements by block size, for each SpMV timed in all block sizes."""
     for group in place.groups:
         for layout, product in group.timed:
             if product.segments and product.block == place.blocks[0]:
-                found = {block: group.timed.get((layout, replace(product, block=block))) for block in place.blocks}
-                if all(found.values()):
-                    yield found
+                by_block = {block: group.timed.get((layout, replace(product, block=block))) for block in place.blocks}
+                if all(by_block.values()):
+                    yield by_block
 
 
 def _fastest_first(m: Measurement) -> tuple[bool, float]:

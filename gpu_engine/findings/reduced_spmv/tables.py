@@ -1,4 +1,4 @@
-"""Products in numbers: speed-up over fp64 by what is read and in which blocks, and what a warp touches."""
+"""Tables of the `reduced_spmv` study: speedup over fp64, and memory sectors and lines per warp."""
 
 from collections.abc import Iterator
 
@@ -10,24 +10,24 @@ from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import MISSING, number, ratio
 
 READS = tuple((segments, read) for segments in (2, 4) for read in range(1, segments + 1))
-"""(segments, read) of all products in segments."""
+"""(segments, segments read) of all SpMVs with segments."""
 
 TOUCHED: tuple[tuple[Operands, str], ...] = (("p", "ranks"), ("A", "values"))
-"""What is in segments where what a warp touches of it is looked at, and what it is called."""
+"""(operand in segments, its name) for which sectors and lines are counted."""
 
 
 def gains(data: StudyData) -> Table:
-    """Speed-up over fp64 in the same layout, in the geometric mean over the graphs, a column a block."""
-    shown = counting(product_groups(data))
-    blocks = _blocks(shown)
+    """Return a table of speedups over fp64 in the same layout (geometric mean), with one column per block size."""
+    usable = counting(product_groups(data))
+    blocks = _blocks(usable)
     texts = (Head("device", numeric=False), Head("layout", numeric=False))
     counts = (Head("segments"), Head("read"), Head("in segments", numeric=False), Head("graphs"))
-    rows = (row for place in shown for layout in place.layouts for row in _gains(place, layout, blocks))
-    return Table((*texts, *counts, *_heads(blocks), Head("the paper", "V100")), tuple(rows))
+    rows = (row for place in usable for layout in place.layouts for row in _gains(place, layout, blocks))
+    return Table((*texts, *counts, *_heads(blocks), Head("paper", "V100")), tuple(rows))
 
 
 def touched(data: StudyData) -> Table:
-    """What a warp touches with a load, in the mean over the graphs: sectors, the same in every block, and lines."""
+    """Return a table of sectors and cache lines that a load of a warp touches (mean over the graphs)."""
     every = places(product_groups(data))
     blocks = _blocks(every)
     names = (Head(text, numeric=False) for text in ("device", "layout", "load of"))
@@ -37,12 +37,12 @@ def touched(data: StudyData) -> Table:
 
 
 def called(block: Block) -> str:
-    """`128 bytes`, or `separate`."""
+    """Return the text of a block size: `128 bytes`, or `separate`."""
     return f"{block} bytes" if BLOCKS[block] else block
 
 
-def _blocks(found: list[Place]) -> list[Block]:
-    return [block for block in BLOCKS if any(block in place.blocks for place in found)]
+def _blocks(every: list[Place]) -> list[Block]:
+    return [block for block in BLOCKS if any(block in place.blocks for place in every)]
 
 
 def _heads(blocks: list[Block], before: str = "") -> Iterator[Head]:

@@ -1,11 +1,11 @@
-"""Findings of the `scaling` study: of one matrix each work that devices share."""
+"""Findings of the `scaling` study: one per matrix, device, and workload."""
 
 from collections.abc import Sequence
 from functools import lru_cache, partial
 
-from gpu_engine.findings.answer import Contest
-from gpu_engine.findings.data import KEPT, StudyData
+from gpu_engine.findings.data import FINDINGS_CACHED, StudyData
 from gpu_engine.findings.finding import Finding, common_axes
+from gpu_engine.findings.overall_ranking import ComparisonGroup
 from gpu_engine.findings.ranking import rank
 from gpu_engine.findings.scaling.cases import WORKS
 from gpu_engine.findings.scaling.groups import WorkGroup, by_work, devices_in_words, leading, number_of, work_groups
@@ -13,18 +13,18 @@ from gpu_engine.findings.scaling.sentences import sentences
 from gpu_engine.findings.scaling.tables import numbers, rows
 
 
-@lru_cache(KEPT)
+@lru_cache(FINDINGS_CACHED)
 def findings(data: StudyData) -> tuple[Finding, ...]:
-    """A finding per matrix, device and work; its partitionings were sampled in rounds of their own."""
+    """Return a finding per matrix, device, and workload; each partitioning was sampled in separate rounds."""
     return tuple(_finding(groups, data) for groups in by_work(work_groups(data)))
 
 
-def contests(data: StudyData) -> tuple[Contest, ...]:
-    """A contest per matrix, work and partitioning: ours, with the chosen number of devices, else the most."""
+def contests(data: StudyData) -> tuple[ComparisonGroup, ...]:
+    """Return a comparison group per matrix, workload, and partitioning, on the chosen or most devices."""
     return tuple(_contest(group, number_of(group, data), data) for group in work_groups(data))
 
 
-def _contest(group: WorkGroup, devices: int, data: StudyData) -> Contest:
+def _contest(group: WorkGroup, devices: int, data: StudyData) -> ComparisonGroup:
     entrants = {
         series.label: m
         for series in group.series
@@ -33,15 +33,15 @@ def _contest(group: WorkGroup, devices: int, data: StudyData) -> Contest:
     }
     cases = {m.case: label for label, m in entrants.items()}
     base = group.baseline(devices)
-    shared = f"{WORKS[group.work]}, cut as {group.partitioning}, by {devices_in_words(devices, group.virtual)}"
-    return Contest(
+    part = f"{WORKS[group.work]}, {group.partitioning}, {devices_in_words(devices, group.virtual)}"
+    return ComparisonGroup(
         data.matrix(group.matrix_id).name,
         group.device,
         group.cache,
         entrants,
         group.ranking(devices),
         cases.get(base[1].case, "") if base else "",
-        shared,
+        part,
     )
 
 

@@ -1,4 +1,4 @@
-"""How evenly devices share the nonzeros, the speed that this allows, and what is measured of it."""
+"""Load balance: nonzeros per device, the efficiency that it allows, and the measured speed."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ HEADS = (
     Head("mean", "nonzeros"),
     Head("largest", "nonzeros"),
     Head("imbalance", "largest/mean"),
-    Head("allows", "mean/largest"),
-    Head("SpMV", "balanced/this"),
+    Head("efficiency limit", "mean/largest"),
+    Head("relative speed", "balanced = 100 %"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A case of several parts.
+    """Load balance of a case with several partitions.
 
     entries    nonzeros of each device
-    imbalance  of the largest part over the mean; the inverse is the share of the ideal speed that the cut allows
-    speed      measured, over that of equal nonzeros; None for what does not cut equal lines
+    imbalance  largest partition / mean; its inverse limits the efficiency
+    speed      measured speed relative to equal nonzeros; None unless the case has equal rows
     """
 
     series: Series
@@ -41,13 +41,13 @@ class Cut:
 
     @property
     def mean(self) -> float:
-        """Nonzeros of a part."""
+        """Mean number of nonzeros per partition."""
         return sum(self.entries) / len(self.entries)
 
 
 @dataclass(frozen=True, slots=True)
 class LinesSpeed:
-    """Of equal lines, in shares of the speed of equal nonzeros: what their cut allows, and what was measured."""
+    """Speed with equal rows relative to equal nonzeros: limit by the imbalance, and measured value."""
 
     devices: int
     allowed: float
@@ -56,41 +56,41 @@ class LinesSpeed:
 
 
 def cuts(data: StudyData, works: Iterable[str]) -> list[tuple[WorkGroup, list[Cut]]]:
-    """Of each group what has several parts, by number of devices."""
+    """Return the cases with several partitions per group, by number of devices."""
     groups = [(group, _cuts(group)) for group in work_groups(data, works)]
-    return [(group, own) for group, own in groups if own]
+    return [(group, cases) for group, cases in groups if cases]
 
 
 def chosen_cuts(data: StudyData) -> list[tuple[WorkGroup, list[Cut]]]:
-    """Of each matrix and partitioning the first work, with the devices that are spoken of, if several.
+    """Return the cases of the first workload per matrix and partitioning, for the chosen number of devices if several.
 
-    Of those that cut alike the first.
+    Of cases with equal partitions, only the first is returned.
     """
     first: dict[tuple[str, str, str], tuple[WorkGroup, list[Cut]]] = {}
-    for group, own in cuts(data, WORKS):
+    for group, cases in cuts(data, WORKS):
         number = number_of(group, data)
         devices = number if number > 1 else group.most
-        different = {cut.entries: cut for cut in reversed(own) if cut.devices == devices}
+        different = {cut.entries: cut for cut in reversed(cases) if cut.devices == devices}
         if different:
             first.setdefault((group.matrix_id, group.device, group.partitioning), (group, [*different.values()][::-1]))
     return list(first.values())
 
 
 def lines_speeds(data: StudyData) -> list[tuple[WorkGroup, list[LinesSpeed]]]:
-    """Our resident products that were measured with equal lines and with equal nonzeros, by number of devices."""
+    """Return the relative speeds of resident SpMV with equal rows and with equal nonzeros, by number of devices."""
     groups = [(group, _lines_speeds(group)) for group in work_groups(data, (RESIDENT,))]
     return [(group, speeds) for group, speeds in groups if speeds]
 
 
 def tables(data: StudyData) -> list[tuple[str, Table]]:
-    """Of each work a row per kernel and number of devices: its parts, the speed that they allow, and what is measured.
+    """Return a table per workload, one row per kernel and number of devices: partitions, limit, and measured speed.
 
-    Products from the host and resident ones, which are cut in several ways; where there are neither, the other works.
+    SpMV from the host and resident SpMV, which have several balances; without these, the other workloads.
     """
     rows: dict[str, list[tuple[str, ...]]] = {}
-    for group, own in cuts(data, (COLD, RESIDENT)) or cuts(data, STAYING):
+    for group, cases in cuts(data, (COLD, RESIDENT)) or cuts(data, STAYING):
         rows.setdefault(group.work, []).extend(
-            (data.matrix(group.matrix_id).name, group.machine, *_cells(cut)) for cut in own
+            (data.matrix(group.matrix_id).name, group.machine, *_cells(cut)) for cut in cases
         )
     return [(work, Table(HEADS, tuple(rows[work]))) for work in WORKS if work in rows]
 

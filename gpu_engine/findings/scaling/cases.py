@@ -1,4 +1,4 @@
-"""What one case of a workload that devices share says: its workload, its phases, its parts."""
+"""Properties of one case of the `scaling` study: workload, phases, partitions, and speedup."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,31 +15,31 @@ WORKS: Mapping[str, str] = {
     ITERATE: "iterated",
     PAGERANK: "PageRank",
 }
-"""The works in the order of the page, as headings call them. They are never compared with each other."""
+"""Workload → its name in headings, in the order of the page. Workloads are never compared with each other."""
 
 ONCE: Mapping[str, str] = {
-    COLD: "a product from the host",
-    RESIDENT: "a resident product",
-    ITERATE: "an iteration",
-    PAGERANK: "an iteration of PageRank",
+    COLD: "SpMV from the host",
+    RESIDENT: "resident SpMV",
+    ITERATE: "iteration",
+    PAGERANK: "PageRank iteration",
 }
-"""What a time of each work is of."""
+"""Workload → the operation that its time is measured per."""
 
 STAYING = tuple(work for work in WORKS if work != COLD)
-"""The works whose matrix stays on the devices."""
+"""Workloads whose matrix stays on the devices."""
 
 COMPUTE, EXCHANGE = "compute", "exchange"
 
 IN_PHASES = (*COLD_PHASES, EXCHANGE)
-"""The phases of a product from the host, then that which only an iteration has."""
+"""Phases of an SpMV from the host, then the exchange, which only iterations have."""
 
 VIRTUAL = "virtual devices"
-"""In the note of a measurement on threads of a CPU."""
+"""Mark in the note of a measurement on simulated devices."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpeedUp:
-    """How many times as fast as on one device; low, high: from the ends of both 95 % intervals, None without these."""
+    """Speedup over one device; low, high: from the ends of both 95 % CIs, None without them; kind: the verdict."""
 
     value: float
     low: float | None
@@ -48,16 +48,16 @@ class SpeedUp:
 
 
 ITSELF = SpeedUp(1.0, 1.0, 1.0, "same")
-"""Of a base over itself."""
+"""Speedup of a base over itself."""
 
 
 def is_virtual(m: Measurement) -> bool:
-    """Whether its devices are threads of a CPU."""
+    """Return whether the devices of a measurement are simulated by CPU threads."""
     return m.backend == "cpu" or VIRTUAL in m.note
 
 
 def speed_up(base: Measurement | None, m: Measurement) -> SpeedUp | None:
-    """How many times as fast as `base`; None without two times."""
+    """Return the speedup over `base`; None without two times."""
     if base is None or not base.median_s or not m.median_s:
         return None
     if m is base:
@@ -68,19 +68,19 @@ def speed_up(base: Measurement | None, m: Measurement) -> SpeedUp | None:
 
 
 def phases_of(m: Measurement) -> dict[str, float]:
-    """Its phases in their order, as far as it has any; one device has nothing to exchange, whatever that took."""
+    """Return the seconds of the phases in their order; the exchange is left out with a single device."""
     names = (name for name in IN_PHASES if name != EXCHANGE or m.details.devices != 1)
     return {name: m.details.phases_s[name] for name in names if name in m.details.phases_s}
 
 
 def share_of(m: Measurement, *phases: str) -> float | None:
-    """The share of its time that some of its phases take together; None where it lacks one of them."""
-    own = phases_of(m)
-    return sum(own[name] for name in phases) / m.median_s if m.median_s and set(phases) <= set(own) else None
+    """Return the share of the time that some phases take together; None if one of them is missing."""
+    seconds = phases_of(m)
+    return sum(seconds[name] for name in phases) / m.median_s if m.median_s and set(phases) <= set(seconds) else None
 
 
 def hidden_share(m: Measurement) -> float | None:
-    """The share of the exchange that goes on beside the products, from 0 to 1; None where none is meant to."""
+    """Return the share of the exchange that overlaps with computation (0 to 1); None without overlap."""
     phases = phases_of(m)
     if m.axes.get("overlap") != "on" or not m.median_s or not phases.get(EXCHANGE):
         return None
@@ -88,6 +88,6 @@ def hidden_share(m: Measurement) -> float | None:
 
 
 def imbalance(m: Measurement) -> float | None:
-    """Nonzeros of the largest part over their mean; its inverse is the share of the ideal speed that this allows."""
+    """Return nonzeros of the largest partition / mean; its inverse is the largest possible efficiency."""
     entries = m.details.entries_by_device
     return max(entries) * len(entries) / sum(entries) if sum(entries) else None

@@ -1,4 +1,4 @@
-"""The MSREP paper's conclusions beside what the work of several devices says of them.
+"""Conclusions of the MSREP paper, checked against the `scaling` measurements.
 
 Source: MSREP paper, §2.3 and §5.4 to §5.7.
 """
@@ -9,63 +9,66 @@ from gpu_engine.findings.conclusions import Conclusion, Statement, Trial, table_
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import COLD, RESIDENT, phases_of, share_of
 from gpu_engine.findings.scaling.groups import Series, WorkGroup, devices_in_words, number_of, work_groups
-from gpu_engine.findings.scaling.sweep import point_of
+from gpu_engine.findings.scaling.row_length_sweep import point_of
 from gpu_engine.multigpu.from_host.strategies import PAPER_STRATEGIES, find_strategy
 from gpu_engine.multigpu.partition import PARTITIONINGS
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Table
-from gpu_engine.verdicts.verdict import compare
+from gpu_engine.verdicts.verdict import compare, verdict_text
 
-BASELINE, BALANCED, OPTIMISED = (strategy.name for strategy in PAPER_STRATEGIES)
+BASELINE, BALANCED, OPTIMIZED = (strategy.name for strategy in PAPER_STRATEGIES)
 
 AXES = {partitioning.name: partitioning.axis for partitioning in PARTITIONINGS}
+"""Partitioning → the axis that it divides: rows or columns."""
 
 NEAR = 0.1
-"""Relative gap up to which a measured speed is that which the imbalance allows, and a phase takes no longer."""
+"""Relative difference up to which a measured speed equals its limit, and up to which a phase takes no longer."""
 
 Judge = Callable[[WorkGroup, StudyData], Trial | None]
+"""Function that checks a statement on one group."""
 
 PARTITION_MAX = 0.02
 POINTERS = {"Summit": (0.038, 0.09), "DGX-1": (0.005, 0.023)}
 COORDINATES = {"Summit": (0.72, 0.85), "DGX-1": (0.38, 0.62)}
-"""Shares of the time, of CSR and CSC and of COO (§5.4)."""
+"""Ranges of the share of partitioning in the time: POINTERS for CSR and CSC, COORDINATES for COO (§5.4)."""
 
 MERGE_MAX = {"pCSR": 0.038, "pCSC": 0.09, "pCOO": 0.17}
-"""Shares of the time (§5.5)."""
+"""Partitioning → largest share of merging in the time (§5.5)."""
 
 NUMA_OFF = {("placement", "none"), ("placement", "one"), ("affinity", "off")}
-"""Options of p*-opt without what it does for NUMA nodes."""
+"""Options that switch off the NUMA optimizations of p*-opt."""
 
 GROWTH = 0.5
-"""Share of a growth in proportion to the devices from which a time is said to grow with them."""
+"""Share of a growth proportional to the devices from which a time counts as growing with them."""
 
 EFFICIENCY_MIN = 6.2 / 8
-"""Speed-up over devices of what the paper calls near linear (§5.7, §8)."""
+"""Least efficiency that the paper calls near linear (§5.7, §8)."""
 
 
 def conclusions(data: StudyData) -> list[Conclusion]:
-    """Every statement of the paper on each machine, judged with the chosen number of devices or the most with a time.
+    """Return the conclusion of each statement per machine, for the chosen number of devices, else the most timed ones.
 
-    Of ours alone: a library's product is no strategy of the paper. A merge elsewhere than in the paper is not judged.
+    Only Sparsight kernels count, because the paper has no library kernels. Cases with another merge than in the paper
+    are left out.
     """
     groups = [group for group in work_groups(data, (COLD, RESIDENT)) if group.ranked(group.most)]
     places = dict.fromkeys((group.machine, group.cache) for group in groups)
     if not places:
         return [statement.unjudged() for statement in STATEMENTS]
     return [
-        _judged(statement, [group for group in groups if (group.machine, group.cache) == place], data, *place)
+        _conclusion(statement, [group for group in groups if (group.machine, group.cache) == place], data, *place)
         for place in places
         for statement in STATEMENTS
     ]
 
 
 def table(data: StudyData) -> Table:
-    """A row a statement, machine and cache state."""
+    """Return a table with one row per statement, machine, and cache state."""
     return table_of(conclusions(data))
 
 
-def _judged(
+def _conclusion(
     statement: Statement[WorkGroup], groups: list[WorkGroup], data: StudyData, machine: str, cache: str
 ) -> Conclusion:
     trials = [
@@ -77,14 +80,14 @@ def _judged(
 
 
 def _strategy(group: WorkGroup, name: str) -> Series | None:
-    """Products from the host with that strategy, overridden in nothing; what the paper gathers may be merged by all."""
+    """Return the series of SpMV from the host with an unmodified strategy; a gather may also merge on all devices."""
     axis = AXES.get(group.partitioning)
     if group.work != COLD or axis is None:
         return None
-    place = find_strategy(name).merge_place(axis)
-    places = ("gather", "device") if place == "gather" else (place,)
-    own = {series.options: series for series in group.series if series.variant == name}
-    return next((own[options] for place in places if (options := (("merge", place),)) in own), None)
+    merge = find_strategy(name).merge_place(axis)
+    merges = ("gather", "device") if merge == "gather" else (merge,)
+    by_options = {series.options: series for series in group.series if series.variant == name}
+    return next((by_options[options] for merge in merges if (options := (("merge", merge),)) in by_options), None)
 
 
 def _measured(group: WorkGroup, name: str, data: StudyData) -> Measurement | None:
@@ -93,31 +96,31 @@ def _measured(group: WorkGroup, name: str, data: StudyData) -> Measurement | Non
 
 
 def _equal_rows(group: WorkGroup, data: StudyData) -> Trial | None:
-    """A point of the sweep; where all rows are alike there is nothing to say."""
+    """Check a point of the sweep over row lengths, unless all rows have the same length."""
     point = point_of(group, data) if group.work == RESIDENT else None
     if point is None or point.ratio == 1.0:
         return None
-    numbers = f"with r = {units.number(point.ratio)} allows {units.percent(point.allowed)}, measured "
+    numbers = f"r = {units.number(point.ratio)}: limit {units.percent(point.allowed)}, measured "
     return Trial(abs(point.measured / point.allowed - 1) <= NEAR, numbers + units.percent(point.measured))
 
 
 def _partition(group: WorkGroup, name: str, data: StudyData, low: float, high: float) -> Trial | None:
-    """Whether cutting alone has a share between these."""
+    """Check whether the share of partitioning is in a range."""
     m = _measured(group, name, data)
-    alone = share_of(m, "partition") if m else None
+    partition = share_of(m, "partition") if m else None
     both = share_of(m, "partition", "distribute") if m else None
-    if alone is None:
+    if partition is None:
         return None
-    numbers = f"{units.percent(alone)} ({units.percent(both)} with distribution)"
-    return Trial(low <= alone < high, numbers)
+    numbers = f"{units.percent(partition)} ({units.percent(both)} with distribution)"
+    return Trial(low <= partition < high, numbers)
 
 
 def _partition_little(group: WorkGroup, data: StudyData) -> Trial | None:
-    return _partition(group, OPTIMISED, data, 0.0, PARTITION_MAX)
+    return _partition(group, OPTIMIZED, data, 0.0, PARTITION_MAX)
 
 
 def _baseline_between(partitionings: Sequence[str], low: float, high: float) -> Judge:
-    """Whether cutting has a share between these with the baseline of some partitionings."""
+    """Return a function that checks the share of partitioning of the baseline for some partitionings."""
 
     def judge(group: WorkGroup, data: StudyData) -> Trial | None:
         return _partition(group, BASELINE, data, low, high) if group.partitioning in partitionings else None
@@ -126,7 +129,7 @@ def _baseline_between(partitionings: Sequence[str], low: float, high: float) -> 
 
 
 def _no_more_partition(group: WorkGroup, data: StudyData) -> Trial | None:
-    """Whether p* cuts in about the time of the baseline, or in less."""
+    """Check whether partitioning with p* takes at most about the time of the baseline."""
     before, after = (_partition_s(_measured(group, name, data)) for name in (BASELINE, BALANCED))
     if not before or not after:
         return None
@@ -134,7 +137,7 @@ def _no_more_partition(group: WorkGroup, data: StudyData) -> Trial | None:
 
 
 def _partition_gains(group: WorkGroup, data: StudyData) -> Trial | None:
-    """Whether cutting by p* takes at least so much less on several devices as half of the ideal."""
+    """Check whether partitioning with p* reaches at least half of the ideal speedup on several devices."""
     series, m = _strategy(group, BALANCED), _measured(group, BALANCED, data)
     before, after = (_partition_s(each) for each in (series.on(1) if series else None, m))
     devices = (m.details.devices if m else None) or 1
@@ -149,7 +152,7 @@ def _partition_s(m: Measurement | None) -> float | None:
 
 
 def _merge_little(group: WorkGroup, data: StudyData) -> Trial | None:
-    series, m = _strategy(group, OPTIMISED), _measured(group, OPTIMISED, data)
+    series, m = _strategy(group, OPTIMIZED), _measured(group, OPTIMIZED, data)
     if series is None or dict(series.options)["merge"] == "device":
         return None
     most = MERGE_MAX.get(group.partitioning)
@@ -158,7 +161,7 @@ def _merge_little(group: WorkGroup, data: StudyData) -> Trial | None:
 
 
 def _merge_growth(group: WorkGroup, data: StudyData) -> tuple[bool, str] | None:
-    """Whether the merge of the baseline takes longer with more devices, and how long it takes."""
+    """Return whether the merge of the baseline takes longer with more devices, and its times as text."""
     series = _strategy(group, BASELINE)
     last = series.on(number_of(group, data)) if series else None
     if series is None or last is None:
@@ -183,17 +186,18 @@ def _rows_do_not(group: WorkGroup, data: StudyData) -> Trial | None:
 
 
 def _in_order(group: WorkGroup, data: StudyData) -> Trial | None:
-    """Each of the strategies faster than the one before."""
-    first, second, third = (_measured(group, name, data) for name in (BASELINE, BALANCED, OPTIMISED))
+    """Check whether each strategy is faster than the one before."""
+    first, second, third = (_measured(group, name, data) for name in (BASELINE, BALANCED, OPTIMIZED))
     if first is None or second is None or third is None or first.details.devices == 1:
         return None
     one, two = compare(first, second), compare(second, third)
-    numbers = f"{BALANCED} {units.ratio(one.ratio)} {BASELINE} ({one.kind}), {OPTIMISED} {units.ratio(two.ratio)} "
-    return Trial(one.kind == two.kind == "faster", f"{numbers}{BALANCED} ({two.kind})")
+    balanced = f"{BALANCED} {units.ratio(one.ratio)} {BASELINE} ({verdict_text(one.kind)})"
+    numa = f"{OPTIMIZED} {units.ratio(two.ratio)} {BALANCED} ({verdict_text(two.kind)})"
+    return Trial(one.kind == two.kind == "faster", f"{balanced}, {numa}")
 
 
 def _near_linear(group: WorkGroup, data: StudyData) -> Trial | None:
-    series, m = _strategy(group, OPTIMISED), _measured(group, OPTIMISED, data)
+    series, m = _strategy(group, OPTIMIZED), _measured(group, OPTIMIZED, data)
     gain = series.gain(m) if series and m else None
     if m is None or gain is None or not m.details.devices or m.details.devices == 1:
         return None
@@ -204,50 +208,52 @@ def _near_linear(group: WorkGroup, data: StudyData) -> Trial | None:
 
 
 def _numa(group: WorkGroup, data: StudyData) -> Trial | None:
-    """p*-opt beside itself without what it does for NUMA nodes, of GPUs on several; all else alike."""
-    series, m = _strategy(group, OPTIMISED), _measured(group, OPTIMISED, data)
+    """Check p*-opt against itself without NUMA optimizations, on GPUs of several NUMA nodes."""
+    series, m = _strategy(group, OPTIMIZED), _measured(group, OPTIMIZED, data)
     nodes = len({node.strip() for node in m.environment.get("nodes", "").split(",")}) if m else 0
     if series is None or m is None or group.virtual or nodes < 2:
         return None
     number = number_of(group, data)
-    found = [(_numa_off(other, series), other, there) for other in group.series if (there := other.on(number))]
-    off, other, without = max(found, key=lambda each: each[0])
+    candidates = [(_numa_off(other, series), other, there) for other in group.series if (there := other.on(number))]
+    off, other, without = max(candidates, key=lambda each: each[0])
     if not off:
         return None
     verdict = compare(without, m)
     where = f"on {devices_in_words(number, virtual=False)} of {units.count(nodes)} nodes"
-    return Trial(verdict.kind == "faster", f"{units.ratio(verdict.ratio)} {other.label} {where} ({verdict.kind})")
+    return Trial(
+        verdict.kind == "faster", f"{units.ratio(verdict.ratio)} {other.label} {where} ({verdict_text(verdict.kind)})"
+    )
 
 
-def _numa_off(series: Series, optimised: Series) -> int:
-    """How much of what is done for NUMA nodes is off; 0 where nothing is, and where anything else differs."""
-    if series.kernel != optimised.kernel:
+def _numa_off(series: Series, optimized: Series) -> int:
+    """Return the number of NUMA optimizations that are off; 0 if none is, or anything else differs."""
+    if series.kernel != optimized.kernel:
         return 0
-    more = dict(series.options).items() - dict(optimised.options).items()
-    alike = set(optimised.options) <= set(series.options) and more <= NUMA_OFF
+    more = dict(series.options).items() - dict(optimized.options).items()
+    alike = set(optimized.options) <= set(series.options) and more <= NUMA_OFF
     return len(more) if alike else 0
 
 
 STATEMENTS: tuple[Statement[WorkGroup], ...] = (
     Statement(
-        "Equal rows cost what the imbalance of the nonzeros says: where half of the GPUs have a tenth of the others' "
-        "nonzeros, the performance falls to about half (559/1028, Figure 6; here: products that stay, of rows of two "
-        "lengths, within a tenth of (1 + 1/r)/2).",
-        "matrix of the family two_level with equal rows and with equal nonzeros",
+        "With equal rows, performance follows the imbalance of the nonzeros. If half of the GPUs have a tenth of the "
+        "others' nonzeros, it falls to about half (559/1028, Figure 6; here: resident SpMV, two row lengths, within "
+        "10 % of (1 + 1/r)/2).",
+        "matrix of the generator two_level with equal rows and with equal nonzeros",
         _equal_rows,
     ),
     Statement(
-        "With p*-opt, partitioning takes less than 2 % of the time for most cases (§5.4, which counts distribution in; "
-        "here: partition alone).",
-        "product with p*-opt",
+        "With p*-opt, partitioning takes less than 2 % of the time in most cases (§5.4, which includes distribution; "
+        "here: only partitioning).",
+        "SpMV with p*-opt",
         _partition_little,
         mostly=True,
     ),
     *(
         Statement(
             f"With baseline, partitioning {formats} takes {100 * low:g} to {100 * high:g} % of the time on {machine} "
-            "(§5.4, which counts distribution in; here: partition alone).",
-            f"product with {' or '.join(partitionings)} and baseline",
+            "(§5.4, which includes distribution; here: only partitioning).",
+            f"SpMV with {' or '.join(partitionings)} and baseline",
             _baseline_between(partitionings, low, high),
         )
         for formats, partitionings, shares in (
@@ -257,47 +263,47 @@ STATEMENTS: tuple[Statement[WorkGroup], ...] = (
         for machine, (low, high) in shares.items()
     ),
     Statement(
-        "p* adds no partition overhead to that of baseline (§5.4; here: its phase takes at most a tenth longer).",
-        "product with baseline and p*",
+        "Partitioning with p* takes no longer than with baseline (§5.4; here: at most 10 % longer).",
+        "SpMV with baseline and p*",
         _no_more_partition,
     ),
     Statement(
-        "Partitioning by p* gains well with more GPUs (§5.4; here: at least half of the ideal, over one device).",
-        "product with p* on one device and on several",
+        "Partitioning with p* scales well with more GPUs (§5.4; here: at least half of the ideal speedup).",
+        "SpMV with p* on one device and on several",
         _partition_gains,
     ),
     Statement(
-        "With p*-opt, merging takes less than 3.8 % of the time for CSR, 9 % for CSC and 17 % for COO (§5.5).",
-        "product with p*-opt",
+        "With p*-opt, merging takes less than 3.8 % of the time for CSR, 9 % for CSC, and 17 % for COO (§5.5).",
+        "SpMV with p*-opt",
         _merge_little,
     ),
     Statement(
-        "Merging columns on the host takes longer in proportion to the number of GPUs (§5.5; here: baseline).",
-        "product cut by columns on different numbers of devices",
+        "Merging columns on the host takes time proportional to the number of GPUs (§5.5; here: baseline).",
+        "SpMV partitioned by columns on different numbers of devices",
         _columns_grow,
     ),
     Statement(
-        "Merging rows takes little, for segments are only copied (§5.5; here: of baseline, it does not grow with the "
-        "number of GPUs).",
-        "product cut by rows on different numbers of devices",
+        "Merging rows takes little time, because segments are only copied (§5.5; here: with baseline, it does not grow "
+        "with the number of GPUs).",
+        "SpMV partitioned by rows on different numbers of devices",
         _rows_do_not,
     ),
     Statement(
         "Baseline is the slowest, p* is faster, and p*-opt is the fastest (§5.7, Figure 21).",
-        "product with all three strategies on several devices",
+        "SpMV with all three strategies on several devices",
         _in_order,
     ),
     Statement(
-        "p*-opt is nearly linear: 5.5 times with six GPUs and 6.2 times with eight (§5.7; here: over itself on one, at "
-        "least 6.2/8 of the devices).",
-        "product with p*-opt on one device and on several",
+        "p*-opt scales nearly linearly: speedup 5.5× with six GPUs and 6.2× with eight (§5.7; here: over itself on one "
+        "device, efficiency at least 6.2/8).",
+        "SpMV with p*-opt on one device and on several",
         _near_linear,
     ),
     Statement(
-        "Placing parts and threads by NUMA nodes pays: clearly on Summit, not consistently on DGX-1 (§5.6, Figure 20; "
-        "here: p*-opt beside itself with the matrix on one node and threads on any).",
-        "product with p*-opt, with and without placement by nodes, on GPUs of several nodes",
+        "NUMA placement of partitions and threads helps clearly on Summit, not consistently on DGX-1 (§5.6, Figure 20; "
+        "here: p*-opt against itself with the matrix on one node and unpinned threads).",
+        "SpMV with p*-opt, with and without NUMA placement, on GPUs of several nodes",
         _numa,
     ),
 )
-"""On six V100 of a Summit node and eight of a DGX-1, products from the host unless it says otherwise."""
+"""Statements of the paper, measured there with SpMV from the host on six V100 (Summit) and eight V100 (DGX-1)."""

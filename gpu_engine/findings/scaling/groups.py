@@ -1,4 +1,4 @@
-"""Workloads that several devices share: which of their cases may be compared."""
+"""Comparison groups of the `scaling` study: series of cases over the number of devices."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,26 +13,26 @@ from gpu_engine.text.axes import axis_text
 from gpu_engine.text.units import count as in_digits
 
 DEVICES = "devices"
-"""The parameter by which the reader chooses how many devices share the work that is spoken of."""
+"""Parameter with the number of devices chosen by the user."""
 
 BASELINE = STRATEGIES[0].name
-"""What the paper compares with: lines cut equally, everything in one thread of the host."""
+"""Baseline of the paper: equal rows per device, all host work in one thread."""
 
 LINES, ENTRIES = "rows", "nonzeros"
-"""What each device has equally many of."""
+"""Balances: what all devices have in equal numbers."""
 
 LIBRARY = "kernel_library"
-"""The option that names the library whose product runs inside; without it the product is ours."""
+"""Option that names the library whose kernels multiply; without it, Sparsight kernels do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A kernel on different numbers of devices, all else being equal.
+    """A kernel with fixed options on different numbers of devices.
 
-    options       axes of the case beside its work and the number of devices
-    apart         what sets it apart from others of its kernel: `overlap on`
-    measurements  by ascending number of devices, those without a time too
-    base          what its speed-ups are over: the same kernel on one device; None where that has no time
+    options       axes of the case other than workload and number of devices
+    apart         options that distinguish it from others of its kernel: `overlap on`
+    measurements  by ascending number of devices, including those without a time
+    base          base of its speedups: the same kernel on one device; None without a time
     """
 
     kernel: str
@@ -43,56 +43,57 @@ class Series:
 
     @property
     def label(self) -> str:
-        """The kernel, and what sets it apart: `pCSR/iterate, overlap on`."""
+        """Kernel and distinguishing options: `pCSR/iterate, overlap on`."""
         return f"{self.kernel}, {self.apart}" if self.apart else self.kernel
 
     @property
     def partitioning(self) -> str:
-        """`pCSR` of `pCSR/p*`."""
+        """Partitioning: `pCSR` of `pCSR/p*`."""
         return self.kernel.partition("/")[0]
 
     @property
     def variant(self) -> str:
-        """`p*` of `pCSR/p*`: a strategy, or a work."""
+        """Strategy or workload: `p*` of `pCSR/p*`."""
         return self.kernel.partition("/")[2]
 
     @property
     def competitor(self) -> str:
-        """Whose product runs inside: a competitor, or ours where it is empty."""
+        """Library whose kernels multiply; empty for Sparsight kernels."""
         return dict(self.options).get(LIBRARY, "")
 
     @property
     def balance(self) -> str:
-        """LINES as in the paper's baseline and where a case says so, else ENTRIES."""
+        """Balance: LINES for the paper's baseline and cases with that option, else ENTRIES."""
         return LINES if self.variant == BASELINE else dict(self.options).get("balance", ENTRIES)
 
     @property
     def timed(self) -> list[Measurement]:
-        """Those with a time, by ascending number of devices."""
+        """Timed measurements, by ascending number of devices."""
         return [m for m in self.measurements if m.median_s]
 
     @property
     def ranked(self) -> list[Measurement]:
-        """Those of them that came to their end: what did not converge leads nothing, and nothing is over it."""
+        """Timed measurements that converged; the others are never compared."""
         return [m for m in self.timed if m.state == "ok"]
 
     def on(self, devices: int) -> Measurement | None:
-        """With so many devices, if it has a time and came to its end."""
+        """Return the ranked measurement on a number of devices; None without one."""
         return next((m for m in self.ranked if m.details.devices == devices), None)
 
     def gain(self, m: Measurement) -> SpeedUp | None:
-        """How many times as fast as the base `m` is; None without two times."""
+        """Return the speedup of `m` over the base; None without two times."""
         return speed_up(self.base, m)
 
 
 Entry = tuple[Series, Measurement]
+"""A series with one of its measurements."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkGroup:
-    """What may be compared: one work on one matrix cut one way, by the devices of one machine in one cache state.
+    """Comparable cases: one matrix, workload, partitioning, machine, and cache state.
 
-    Other works and partitionings of the matrix were sampled in rounds of their own.
+    Other workloads and partitionings of the matrix were sampled in separate rounds.
     """
 
     matrix_id: str
@@ -104,156 +105,156 @@ class WorkGroup:
 
     @property
     def most(self) -> int:
-        """The largest number of devices with which one of ours can be ranked, else a library; 0 where nothing can."""
-        found = [(series.competitor, m.details.devices or 0) for series in self.series for m in series.ranked]
-        ours = [devices for competitor, devices in found if not competitor]
-        return max(ours or (devices for _, devices in found), default=0)
+        """Largest number of devices with a ranked Sparsight kernel, else a library kernel; 0 without either."""
+        ranked = [(series.competitor, m.details.devices or 0) for series in self.series for m in series.ranked]
+        ours = [devices for competitor, devices in ranked if not competitor]
+        return max(ours or (devices for _, devices in ranked), default=0)
 
     @property
     def virtual(self) -> bool:
-        """Whether its devices are threads of a CPU."""
+        """Whether its devices are simulated by CPU threads."""
         return any(is_virtual(m) for series in self.series for m in series.measurements)
 
     @property
     def machine(self) -> str:
-        """Where it was measured: `cpu (virtual)`."""
-        return f"{self.device} (virtual)" if self.virtual else self.device
+        """Device, marked if simulated: `cpu (simulated)`."""
+        return f"{self.device} (simulated)" if self.virtual else self.device
 
     @property
     def leaders(self) -> tuple[str, ...]:
-        """With the most devices the fastest of ours and those that are `same` with it."""
+        """Labels of the fastest or tied Sparsight kernels on the most devices."""
         labels = {m.case: series.label for series, m in self.ranked(self.most)}
         return tuple(labels[m.case] for m in self.ranking(self.most).leaders)
 
     def ranking(self, devices: int) -> Ranking:
-        """What of ours has a time with so many devices: libraries are beside it."""
+        """Return the ranking of the Sparsight kernels on a number of devices; library kernels are not ranked."""
         return rank(m for _, m in self.ranked(devices))
 
     def ranked(self, devices: int) -> list[Entry]:
-        """What of ours has a time with so many devices, fastest first: libraries are beside the ranking."""
+        """Return the timed Sparsight kernels on a number of devices, the fastest first."""
         return [entry for entry in self._timed(devices) if not entry[0].competitor]
 
     def rival(self, devices: int) -> Entry | None:
-        """The fastest with a library's product and so many devices."""
+        """Return the fastest library kernel on a number of devices; None without one."""
         return next((entry for entry in self._timed(devices) if entry[0].competitor), None)
 
     def twin(self, series: Series, m: Measurement) -> Measurement | None:
-        """The same as `m`, which is ours, with the product of a library."""
+        """Return the measurement that differs from `m` only in using library kernels; None without one."""
         others = (other for other in self.series if other.competitor and other.kernel == series.kernel)
-        alike = (other for other in others if set(other.options) ^ set(series.options) == {(LIBRARY, other.competitor)})
+        twins = (other for other in others if set(other.options) ^ set(series.options) == {(LIBRARY, other.competitor)})
         return (
             None
             if series.competitor
-            else next((found for other in alike if (found := other.on(m.details.devices or 0))), None)
+            else next((match for other in twins if (match := other.on(m.details.devices or 0))), None)
         )
 
     def baseline(self, devices: int, competitor: str = "") -> Entry | None:
-        """The fastest of those that cut equal lines, as the paper's baseline, with so many devices."""
-        found = (entry for entry in self._timed(devices) if entry[0].competitor == competitor)
-        lines = (entry for entry in found if entry[0].balance == LINES)
+        """Return the fastest case with equal rows on a number of devices, as the paper's baseline; None without one."""
+        entries = (entry for entry in self._timed(devices) if entry[0].competitor == competitor)
+        lines = (entry for entry in entries if entry[0].balance == LINES)
         return next((entry for entry in lines if self.work != COLD or entry[0].variant == BASELINE), None)
 
     @property
     def common_base(self) -> Entry | None:
-        """What the speed-ups of products from the host are over: the first strategy that has a time on one device.
+        """Base of the speedups of SpMV from the host: the first strategy with a time on one device.
 
-        That is the paper's baseline wherever it was measured; over itself the slowest could be the first.
+        This is the paper's baseline if it was measured. With a base per strategy, the slowest one could win.
         """
-        alone = ((series, m) for series in self.series if (m := series.on(1)))
-        return next(alone, None) if self.work == COLD else None
+        single = ((series, m) for series in self.series if (m := series.on(1)))
+        return next(single, None) if self.work == COLD else None
 
     def base(self, series: Series) -> Measurement | None:
-        """Return what speed-ups are over: the common base; of work that stays the same kernel on one device."""
+        """Return the base of the speedups: the common base, or for resident workloads the same kernel on one device."""
         if self.work != COLD:
             return series.base
         return self.common_base[1] if self.common_base else None
 
     def gain(self, series: Series, m: Measurement) -> SpeedUp | None:
-        """Return how many times as fast as the base it is; None without two times."""
+        """Return the speedup over the base; None without two times."""
         return speed_up(self.base(series), m)
 
     def cut_speed(self, series: Series, m: Measurement) -> float | None:
-        """Speed of equal lines over that of equal nonzeros, all else alike; None for what does not cut equal lines.
+        """Return the speed relative to equal nonzeros with the same other options; None unless it has equal rows.
 
-        Of the baseline, which differs in all from what cuts equal nonzeros, without cutting, copying and merging.
+        The paper's baseline differs in other options too, so only its compute phase is compared.
         """
         if series.balance != LINES:
             return None
         unlike = self.work == COLD and series.variant == BASELINE
         others = (other for other in self.series if other.balance != LINES and other.competitor == series.competitor)
-        alike = (other for other in others if unlike or _but(other, "balance") == _but(series, "balance"))
-        balanced = next((found for other in alike if (found := other.on(m.details.devices or 0))), None)
+        candidates = (other for other in others if unlike or _without(other, "balance") == _without(series, "balance"))
+        balanced = next((match for other in candidates if (match := other.on(m.details.devices or 0))), None)
         times = [phases_of(each).get(COMPUTE) if unlike else each.median_s for each in (balanced, m) if each]
         return times[0] / times[1] if len(times) == 2 and times[0] and times[1] else None
 
     def _timed(self, devices: int) -> list[Entry]:
-        found = [(series, m) for series in self.series if (m := series.on(devices))]
-        return sorted(found, key=lambda entry: entry[1].median_s or 0.0)
+        entries = [(series, m) for series in self.series if (m := series.on(devices))]
+        return sorted(entries, key=lambda entry: entry[1].median_s or 0.0)
 
 
-def work_groups(shown: StudyData, works: Iterable[str] = WORKS) -> list[WorkGroup]:
-    """The groups of these works: the matrices in order of appearance, of each the works in the order of WORKS."""
-    wanted, order = tuple(works), tuple(WORKS)
-    found: dict[tuple[str, str, str, str, str], list[Measurement]] = {}
-    for m in shown.measurements:
+def work_groups(data: StudyData, works: Iterable[str] = WORKS) -> list[WorkGroup]:
+    """Return the groups of some workloads: matrices in order of appearance, workloads in the order of WORKS."""
+    chosen, order = tuple(works), tuple(WORKS)
+    by_key: dict[tuple[str, str, str, str, str], list[Measurement]] = {}
+    for m in data.measurements:
         work = m.axes.get("workload", "")
-        if work in wanted:
-            found.setdefault((m.matrix_id, m.device, m.cache, work, m.format), []).append(m)
-    places = {key[:3]: place for place, key in reversed(list(enumerate(found)))}
-    keys = sorted(found, key=lambda key: (places[key[:3]], order.index(key[3]), by_partitioning(key[4])))
-    return [WorkGroup(*key, _series(found[key])) for key in keys]
+        if work in chosen:
+            by_key.setdefault((m.matrix_id, m.device, m.cache, work, m.format), []).append(m)
+    places = {key[:3]: index for index, key in reversed(list(enumerate(by_key)))}
+    keys = sorted(by_key, key=lambda key: (places[key[:3]], order.index(key[3]), by_partitioning(key[4])))
+    return [WorkGroup(*key, _series(by_key[key])) for key in keys]
 
 
 def by_work(groups: Iterable[WorkGroup]) -> list[list[WorkGroup]]:
-    """The groups that differ in their partitioning alone, side by side."""
-    found: dict[tuple[str, str, str, str], list[WorkGroup]] = {}
+    """Return lists of groups that differ only in their partitioning."""
+    by_key: dict[tuple[str, str, str, str], list[WorkGroup]] = {}
     for group in groups:
-        found.setdefault((group.matrix_id, group.device, group.cache, group.work), []).append(group)
-    return list(found.values())
+        by_key.setdefault((group.matrix_id, group.device, group.cache, group.work), []).append(group)
+    return list(by_key.values())
 
 
-def numbers_of_devices(shown: StudyData) -> tuple[int, ...]:
-    """How many devices shared the work of anything that is shown, ascending."""
-    return tuple(sorted({m.details.devices for m in shown.measurements if m.details.devices}))
+def numbers_of_devices(data: StudyData) -> tuple[int, ...]:
+    """Return the measured numbers of devices, ascending."""
+    return tuple(sorted({m.details.devices for m in data.measurements if m.details.devices}))
 
 
-def leading(groups: Sequence[WorkGroup], shown: StudyData) -> tuple[WorkGroup, int] | None:
-    """The partitioning that takes least, and with how many devices: the chosen number, or the most that have a time."""
+def leading(groups: Sequence[WorkGroup], data: StudyData) -> tuple[WorkGroup, int] | None:
+    """Return the fastest partitioning with its number of devices (chosen, else the most); None without a time."""
     timed = [
-        (ranked[0][1].median_s or 0.0, place)
-        for place, group in enumerate(groups)
-        if (ranked := group.ranked(number_of(group, shown)))
+        (ranked[0][1].median_s or 0.0, index)
+        for index, group in enumerate(groups)
+        if (ranked := group.ranked(number_of(group, data)))
     ]
-    return (groups[min(timed)[1]], number_of(groups[min(timed)[1]], shown)) if timed else None
+    return (groups[min(timed)[1]], number_of(groups[min(timed)[1]], data)) if timed else None
 
 
-def number_of(group: WorkGroup, shown: StudyData) -> int:
-    """The number of devices that is spoken of: the reader's if one of ours has a time with it, else the most."""
-    chosen = shown.number(DEVICES)
+def number_of(group: WorkGroup, data: StudyData) -> int:
+    """Return the number of devices to describe: the user's if a Sparsight kernel was timed with it, else the most."""
+    chosen = data.number(DEVICES)
     return chosen if chosen and group.ranked(chosen) else group.most
 
 
 def devices_in_words(devices: int, virtual: bool) -> str:
-    """`4 virtual devices`."""
-    return f"{in_digits(devices)} {'virtual ' if virtual else ''}device{'' if devices == 1 else 's'}"
+    """Return `4 devices`, or `4 simulated devices` for CPU threads."""
+    return f"{in_digits(devices)} {'simulated ' if virtual else ''}device{'' if devices == 1 else 's'}"
 
 
 def by_partitioning(name: str) -> int:
-    """A sort key: in the order of PARTITIONINGS, others last."""
-    return _place(name, [partitioning.name for partitioning in PARTITIONINGS])
+    """Return a sort key: position in PARTITIONINGS, others last."""
+    return _position(name, [partitioning.name for partitioning in PARTITIONINGS])
 
 
 def by_variant(name: str) -> int:
-    """A sort key: in the order of STRATEGIES, then the works that have none."""
-    return _place(name.partition("+")[0], [*(strategy.name for strategy in STRATEGIES), *STAYING])
+    """Return a sort key: position in STRATEGIES, then workloads without a strategy."""
+    return _position(name.partition("+")[0], [*(strategy.name for strategy in STRATEGIES), *STAYING])
 
 
-def _place(name: str, names: Sequence[str]) -> int:
+def _position(name: str, names: Sequence[str]) -> int:
     return names.index(name) if name in names else len(names)
 
 
-def _but(series: Series, name: str) -> tuple[str, dict[str, str]]:
-    """The kernel and all options but one."""
+def _without(series: Series, name: str) -> tuple[str, dict[str, str]]:
+    """Return the kernel and all options except one."""
     return series.kernel, {option: value for option, value in series.options if option != name}
 
 
@@ -262,43 +263,45 @@ Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
 def _series(measurements: Sequence[Measurement]) -> tuple[Series, ...]:
-    found: dict[Key, list[Measurement]] = {}
+    by_key: dict[Key, list[Measurement]] = {}
     for m in measurements:
         options = tuple((name, value) for name, value in m.axes.items() if name not in ("workload", "devices"))
-        found.setdefault((m.kernel, options), []).append(m)
+        by_key.setdefault((m.kernel, options), []).append(m)
     made = [
-        Series(*key, _apart(key, found), tuple(sorted(own, key=_devices)), _base(key, found))
-        for key, own in found.items()
+        Series(*key, _apart(key, by_key), tuple(sorted(members, key=_devices)), _base(key, by_key))
+        for key, members in by_key.items()
     ]
     return tuple(sorted(made, key=lambda series: (series.competitor, by_variant(series.variant))))
 
 
 def _apart(key: Key, keys: Iterable[Key]) -> str:
-    """The options of a key that differ among those of its kernel; a library is always named."""
+    """Return the text of the options that differ among the keys of its kernel; a library is always named."""
     namesakes = [dict(options) for kernel, options in keys if kernel == key[0]]
-    chosen = {name: {own.get(name) for own in namesakes} for name, _ in key[1]}
+    chosen = {name: {options.get(name) for options in namesakes} for name, _ in key[1]}
     named = (pair for pair in key[1] if pair[0] == LIBRARY or len(chosen[pair[0]]) > 1)
     return ", ".join(option_text(name, value) for name, value in named)
 
 
 def option_text(name: str, value: str) -> str:
-    """Return how a label names an option: `exchange halo`, and a kernel library by its name alone."""
+    """Return the text of an option: `exchange halo`; a kernel library has only its name."""
     return value if name == LIBRARY else axis_text(name, value)
 
 
-def _base(key: Key, found: Mapping[Key, Sequence[Measurement]]) -> Measurement | None:
-    """Its own on one device, else the fastest there of its kernel with the same product.
+def _base(key: Key, by_key: Mapping[Key, Sequence[Measurement]]) -> Measurement | None:
+    """Return the measurement of a key on one device, else the fastest there of its kernel with the same library.
 
-    One device has nothing to cut, merge or exchange.
+    On one device, options of balance, merge, and exchange have no effect.
     """
-    product = dict(key[1]).get(LIBRARY)
-    alike = (
-        own for (kernel, options), own in found.items() if (kernel, dict(options).get(LIBRARY)) == (key[0], product)
+    library = dict(key[1]).get(LIBRARY)
+    similar = (
+        members
+        for (kernel, options), members in by_key.items()
+        if (kernel, dict(options).get(LIBRARY)) == (key[0], library)
     )
-    for candidates in (found[key], [m for own in alike for m in own]):
-        alone = [m for m in candidates if m.details.devices == 1 and m.state == "ok" and m.median_s]
-        if alone:
-            return min(alone, key=lambda m: m.median_s or 0.0)
+    for candidates in (by_key[key], [m for members in similar for m in members]):
+        single = [m for m in candidates if m.details.devices == 1 and m.state == "ok" and m.median_s]
+        if single:
+            return min(single, key=lambda m: m.median_s or 0.0)
     return None
 
 

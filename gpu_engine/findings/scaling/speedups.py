@@ -1,4 +1,4 @@
-"""Every case of a work over all matrices: its time, its speed-up, and where the time goes."""
+"""Tables of a workload over all matrices: time, speedup, and phases of every case."""
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import COLD, EXCHANGE, IN_PHASES, WORKS, hidden_share, phases_of, share_of
@@ -6,15 +6,16 @@ from gpu_engine.findings.scaling.groups import BASELINE, Series, WorkGroup, opti
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
+from gpu_engine.verdicts.verdict import verdict_text
 
 HEADS = (Head("matrix", numeric=False), Head("kernel", numeric=False), Head("devices"), Head("time", "median"))
 
 SHARES = (("partition",), ("partition", "distribute"), ("merge",))
-"""Phases whose shares of the time the paper reports in Figures 16 and 19."""
+"""Sets of phases whose share of the time the paper reports in Figures 16 and 19."""
 
 
 def tables(data: StudyData) -> list[tuple[str, Table]]:
-    """Return of each work a row per kernel and number of devices; of products from the host over BASELINE on one."""
+    """Return a table per workload, with one row per kernel and number of devices; COLD is over BASELINE on one."""
     return [(work, _table(groups, data)) for work in WORKS if (groups := work_groups(data, (work,)))]
 
 
@@ -25,11 +26,11 @@ def _table(groups: list[WorkGroup], data: StudyData) -> Table:
     over = f"over {BASELINE} on one" if is_cold else "over one device"
     shares = SHARES if is_cold else ()
     moves = (Head("exchange", "hidden"), Head("exchanged")) if EXCHANGE in names else ()
-    heads = (*HEADS, Head("speed-up", over), Head("verdict", numeric=False), *map(Head, names))
+    heads = (*HEADS, Head("speedup", over), Head("verdict", numeric=False), *map(Head, names))
     rows = []
     for group, series, m in cases:
         gain, phases = group.gain(series, m), phases_of(m)
-        cells = units.ratio(gain.value if gain else None), gain.kind if gain else units.MISSING
+        cells = units.ratio(gain.value if gain else None), verdict_text(gain.kind) if gain else units.MISSING
         times = (units.seconds(phases.get(name)) for name in names)
         parts = (units.percent(share_of(m, *share)) for share in shares)
         moved = (units.percent(hidden_share(m)), units.size(m.details.exchanged_bytes)) if moves else ()
@@ -38,6 +39,6 @@ def _table(groups: list[WorkGroup], data: StudyData) -> Table:
 
 
 def _names(group: WorkGroup, series: Series, m: Measurement, data: StudyData) -> tuple[str, ...]:
-    """The cells under HEADS: a kernel with all options of its case."""
+    """Return the cells under HEADS: matrix, kernel with all options of its case, devices, and time."""
     kernel = ", ".join((series.kernel, *(option_text(name, value) for name, value in series.options)))
     return data.matrix(group.matrix_id).name, kernel, units.count(m.details.devices), units.seconds(m.median_s)

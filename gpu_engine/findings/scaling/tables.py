@@ -1,4 +1,4 @@
-"""Every case of a work in numbers: rows of its finding."""
+"""Tables of the `scaling` study: one row per case of a workload."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,45 +8,45 @@ from gpu_engine.findings.scaling.groups import BASELINE, Series, WorkGroup
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
-from gpu_engine.verdicts.verdict import compare
+from gpu_engine.verdicts.verdict import compare, verdict_text
 
 BESIDE = {
-    COLD: (Head("against", "baseline"), Head("verdict", "on that", numeric=False)),
-    ITERATE: (Head("exchanged", "an iteration"),),
-    PAGERANK: (Head("exchanged", "an iteration"), Head("iterations")),
+    COLD: (Head("speedup", "vs baseline"), Head("verdict", "vs baseline", numeric=False)),
+    ITERATE: (Head("exchanged", "per iteration"),),
+    PAGERANK: (Head("exchanged", "per iteration"), Head("iterations")),
 }
-"""What only some works have."""
+"""Workload → heads of the columns that only this workload has."""
 
-BESIDE_LIBRARY = (Head("against", "a library's"), Head("verdict", "on that", numeric=False))
-"""Where some products are a library's: ours against the same kernel with that product."""
+BESIDE_LIBRARY = (Head("speedup", "vs library"), Head("verdict", "vs library", numeric=False))
+"""Heads of the comparison with the same strategy and library kernels, if these were measured."""
 
 
 def heads(groups: Sequence[WorkGroup]) -> tuple[Head, ...]:
-    """Of the numbers of one work."""
+    """Return the heads of the numbers of one workload."""
     return (
         Head("devices"),
         Head("time", "median"),
         Head(INTERVAL),
-        Head("rate", "GFLOP/s"),
+        Head("throughput", "GFLOP/s"),
         *BESIDE.get(groups[0].work, ()),
         *(BESIDE_LIBRARY if _has_library(groups) else ()),
         Head("imbalance", "largest/mean"),
-        Head("stored"),
+        Head("storage"),
         Head("max error", "ε(|A||x|)"),
         Head("note", numeric=False),
     )
 
 
 def rows(groups: Sequence[WorkGroup], leaders: set[str]) -> tuple[Row, ...]:
-    """A row per kernel and number of devices, against the same on one device.
+    """Return a row per kernel and number of devices, compared with the same kernel on one device.
 
-    leaders  their cases
+    leaders  cases of the fastest or tied kernels
     """
     return tuple(row_of(m, series.label, m.case in leaders, series.base) for _, series, m in _each(groups))
 
 
 def numbers(groups: Sequence[WorkGroup]) -> Table:
-    """Return the table of the rows: a row per case, with the columns that any of them fills."""
+    """Return the table of all measurements: one row per case, with the columns that any of them fills."""
     library = _has_library(groups)
     columns = with_interval_head(heads(groups), (m for _, _, m in _each(groups)))
     return Table(columns, tuple(_cells(*each, library) for each in _each(groups)))
@@ -67,7 +67,7 @@ def _cells(group: WorkGroup, series: Series, m: Measurement, library: bool) -> t
         interval_text(m),
         units.number(m.gflops),
         *_beside(group, series, m),
-        *(_against(group.twin(series, m), m) if library else ()),
+        *(_speedup(group.twin(series, m), m) if library else ()),
         units.ratio(imbalance(m)),
         units.size(m.stored_bytes),
         units.number(m.max_error),
@@ -76,17 +76,17 @@ def _cells(group: WorkGroup, series: Series, m: Measurement, library: bool) -> t
 
 
 def _beside(group: WorkGroup, series: Series, m: Measurement) -> tuple[str, ...]:
-    """The cells under BESIDE."""
+    """Return the cells under BESIDE."""
     if group.work == COLD:
         baseline = group.baseline(m.details.devices or 0, series.competitor) if series.variant != BASELINE else None
-        return _against(baseline[1] if baseline else None, m)
+        return _speedup(baseline[1] if baseline else None, m)
     exchanged = "none" if m.details.exchanged_bytes == 0 else units.size(m.details.exchanged_bytes)
     return (exchanged, units.count(m.details.iterations))[: len(BESIDE.get(group.work, ()))]
 
 
-def _against(other: Measurement | None, m: Measurement) -> tuple[str, str]:
-    """Ratio of times and verdict."""
+def _speedup(other: Measurement | None, m: Measurement) -> tuple[str, str]:
+    """Return speedup and verdict; dashes without two times."""
     if other is None or not m.median_s:
         return units.MISSING, units.MISSING
     verdict = compare(other, m)
-    return units.times(verdict.ratio), verdict.kind
+    return units.speedup(verdict.ratio), verdict_text(verdict.kind)

@@ -1,4 +1,4 @@
-"""CSR, compressed sparse rows: the arrays of CsrMatrix as they are; one kernel a module.
+"""CSR, compressed sparse rows: the arrays of CsrMatrix as they are; one kernel per module.
 
 Source: papers on every format measure against it; kernels after Bell and Garland, as the PELLR paper (§2) names them.
 """

@@ -15,11 +15,11 @@ class CsrLayout:
 
     @staticmethod
     def from_csr(matrix: CsrMatrix) -> "CsrLayout":
-        """Wraps the matrix; O(1)."""
+        """Wrap the matrix; O(1)."""
         return CsrLayout(matrix)
 
     def to_csr(self) -> CsrMatrix:
-        """The wrapped matrix."""
+        """Return the wrapped matrix."""
         return self.matrix
 
     @property

@@ -1,4 +1,4 @@
-"""csr/scalar: one thread a row. Best where rows are short and of like length; reads values uncoalesced on a GPU."""
+"""csr/scalar: one thread per row. Best if rows are short and of similar length; reads values uncoalesced on a GPU."""
 
 from typing import Any
 
@@ -32,4 +32,4 @@ def _cpu(layout: CsrLayout, x: Any, y: Any) -> None:
     _rows(*layout.arrays, x, y)
 
 
-KERNEL = Kernel("scalar", "One thread a row; on a CPU each row in sequence.", cpu=_cpu, cuda=_cuda, source=SOURCE)
+KERNEL = Kernel("scalar", "One thread per row; on a CPU one sum per row.", cpu=_cpu, cuda=_cuda, source=SOURCE)

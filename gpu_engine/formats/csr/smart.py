@@ -1,4 +1,4 @@
-"""csr/smart: a part of a warp a row, as wide as the mean row is long. Best where rows are of like length.
+"""csr/smart: part of a warp per row, as wide as the mean row is long. Best if rows are of similar length.
 
 Source: batched SpMV paper, §3.4. The CUDA kernel is csr/vector's, with the lanes chosen for the matrix.
 """
@@ -74,7 +74,7 @@ def _cpu(layout: CsrLayout, x: Any, y: Any) -> None:
 
 KERNEL = Kernel(
     "smart",
-    "1, 2, 4, … or 32 lanes a row by the mean row; on a CPU one, two or four partial sums.",
+    "1, 2, 4, … or 32 lanes per row, by the mean row length; on a CPU one, two, or four partial sums.",
     cpu=_cpu,
     cuda=_cuda,
     source=SOURCE,

@@ -1,4 +1,4 @@
-"""csr/vector: a warp, or half a warp, a row. Reads rows coalesced; idle lanes where rows are shorter than the group.
+"""csr/vector: one warp or half a warp per row. Reads rows coalesced; lanes idle if a row is shorter than the group.
 
 The batched paper gives a row 32 lanes (`vector`), the PELLR paper 16 (`vector16`).
 """
@@ -53,9 +53,9 @@ def _cpu(layout: CsrLayout, x: Any, y: Any) -> None:
 
 KERNEL = Kernel(
     "vector",
-    "A warp (32 lanes) a row; on a CPU eight partial sums a row.",
+    "One warp (32 lanes) per row; on a CPU eight partial sums per row.",
     cpu=_cpu,
     cuda=partial(_cuda, 32),
     source=SOURCE,
 )
-HALF_WARP_KERNEL = Kernel("vector16", "Half a warp (16 lanes) a row.", cuda=partial(_cuda, 16), source=SOURCE)
+HALF_WARP_KERNEL = Kernel("vector16", "Half a warp (16 lanes) per row.", cuda=partial(_cuda, 16), source=SOURCE)

@@ -1,10 +1,11 @@
-"""Several hosts: a crew of Ray actors, one on each device, of which teams iterate products or run PageRank.
+"""Several hosts: one Ray actor per device; the actors of a case iterate SpMVs or run PageRank.
 
-matrix.py: ClusterMatrix, for programs; the study `scaling` drives teams itself.
-crew.py on actors.py: what the driver does; member.py, product.py, ranks.py: what a device does.
-moves.py, transport.py: TRANSPORTS, and what is sent and taken in an exchange.
+matrix.py           ClusterMatrix, for programs; the study `scaling` uses the actors directly
+actor_pool.py       the driver: starts the actors and calls them, with actors.py
+member.py           an actor and its device; product.py, ranks.py: what it computes
+halo_transfers.py   what it sends and receives in an exchange; transport.py: TRANSPORTS
 """
 
-from gpu_engine.multigpu.cluster.matrix import ClusterMatrix, Loss
+from gpu_engine.multigpu.cluster.matrix import ClusterMatrix, DeviceLost
 
-__all__ = ["ClusterMatrix", "Loss"]
+__all__ = ["ClusterMatrix", "DeviceLost"]

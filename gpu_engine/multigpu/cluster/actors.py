@@ -1,36 +1,36 @@
-"""Actors of Ray, called together: the end of one is detected, and the driver does not wait for it."""
+"""Calls to groups of Ray actors that detect the end of an actor instead of waiting for it."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from gpu_engine.errors import DeviceLostError, HostLostError
 from gpu_engine.multigpu.cluster.transport import MESSAGES
-from gpu_engine.multigpu.placement import Place
+from gpu_engine.multigpu.placement import DeviceSlot
 
 PING_S = 60.0
-"""An actor that is there answers at once, whatever its device does."""
+"""Seconds within which an actor must respond to `ping`, which does not wait for its device."""
 
 
 class Actors:
-    """Actor i at place i, each a process; `deliver` and `ping` run in a thread of their own beside the other calls."""
+    """Group of actors, actor i in device slot i; `deliver` and `ping` run in parallel to the other calls."""
 
-    def __init__(self, ray: Any, kind: type, places: Sequence[Place], limit_s: float) -> None:
-        """Starts the actors; limit_s: how long they may be silent while they are asked for something."""
+    def __init__(self, ray: Any, kind: type, places: Sequence[DeviceSlot], limit_s: float) -> None:
+        """Start the actors; limit_s: seconds within which a call must return."""
         self.places = tuple(places)
         self._ray, self._limit_s = ray, limit_s
         start = ray.remote(concurrency_groups={MESSAGES: 1})(kind)
         self._actors = [start.options(**place.options(ray)).remote(ray.put) for place in places]
 
     def close(self) -> None:
-        """Ends the actors, whatever they are doing."""
+        """Kill the actors."""
         for actor in self._actors:
             self._ray.kill(actor)
 
     def _all(self, work: str, calls: Iterable[Any], numbers: Iterable[int]) -> list[Any]:
-        """Return the answers of the actors with these numbers, one for each call.
+        """Return the results of calls to the actors with these numbers.
 
-        work  what they do, for errors
-        Raises what one of them raised, or HostLostError: with `places` if any are gone, without if none answers.
+        work  description of the calls for error messages
+        Raises the error of a call, or HostLostError: with `places` if actors have ended, without if none responds.
         """
         waiting = list(calls)
         order = {call: i for i, call in enumerate(waiting)}
@@ -51,7 +51,7 @@ class Actors:
         except exceptions.GetTimeoutError:
             self._silent(work, [number])
         except exceptions.RayTaskError as error:
-            # What it raised may come from the end of another.
+            # The error may be a consequence of the end of another actor.
             gone = {number} if isinstance(error.cause, DeviceLostError) else set()
             self._raise_lost(work, gone, error.cause)
             raise error.cause from error
@@ -60,7 +60,7 @@ class Actors:
             raise
 
     def _raise_lost(self, work: str, gone: set[int], error: Exception) -> None:
-        """Raises HostLostError if any actors are known to be gone, or do not answer now."""
+        """Raise HostLostError if actors have ended or do not respond to a ping."""
         pings = [actor.ping.options(concurrency_group=MESSAGES).remote() for actor in self._actors]
         _, silent = self._ray.wait(pings, num_returns=len(pings), timeout=PING_S)
         gone = gone | {i for i, ping in enumerate(pings) if ping in silent or not self._answers(ping)}
@@ -69,8 +69,8 @@ class Actors:
         places, reason = tuple(self.places[i] for i in sorted(gone)), _sentence(error)
         names, hosts = ", ".join(map(str, places)), tuple(dict.fromkeys(place.host for place in places))
         raise HostLostError(
-            f"Lost while {work}: {names}. {reason} What was measured before is kept. Mend the host, or leave it out, "
-            "and start the job again.",
+            f"Lost while {work}: {names}. {reason} Earlier measurements are kept. Repair the host or remove it from "
+            "the cluster, then start the job again.",
             hosts,
             places,
             reason,
@@ -86,12 +86,12 @@ class Actors:
     def _silent(self, work: str, numbers: Sequence[int]) -> NoReturn:
         names = ", ".join(str(self.places[number]) for number in numbers)
         raise HostLostError(
-            f"Lost while {work}: No answer in {self._limit_s:.0f} s from {names}. Look whether Ray has these devices "
-            "free, and whether the hosts reach each other; a slow iteration needs a higher limit."
+            f"Lost while {work}: No response within {self._limit_s:.0f} s from {names}. Check that these devices are "
+            "free in Ray and that the hosts reach each other. For slow iterations, raise limit_s."
         )
 
 
 def _sentence(error: Exception) -> str:
-    """Return the first sentence of what Ray says last: before it are the names of the actor, after it guesses."""
+    """Return the first sentence of the last line of a Ray error; the other lines name the actor and guess causes."""
     lines = str(error).splitlines() or [type(error).__name__]
     return lines[-1].strip().partition(". ")[0].rstrip(".") + "."

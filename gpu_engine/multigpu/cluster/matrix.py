@@ -1,8 +1,7 @@
-"""ClusterMatrix: x := A·x again and again over the devices of several hosts, by a team of one Ray actor for each.
+"""Iterated SpMV over the devices of several hosts, with one Ray actor per device.
 
-No member begins an iteration before all have ended the one before: what is lost with one of them is known to the
-iteration. Those that are left end too, since one that fetches from a lost one waits for ever; a new team has the parts
-that fewer devices have.
+No actor starts an iteration before all have ended the previous one, so that the iteration of a loss is known. After a
+loss the other actors end too, because a transfer from a lost actor waits forever. New actors get larger partitions.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,45 +15,47 @@ import numpy as np
 
 from gpu_engine.errors import ConflictError, DeviceLostError, HostLostError, InputError, ParameterError
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.cluster.crew import Cluster, Team, open_crew, open_device
+from gpu_engine.multigpu.cluster.actor_pool import CaseActors, Cluster, open_actor_pool, open_device
 from gpu_engine.multigpu.cluster.product import ProductMember, open_stored
 from gpu_engine.multigpu.cluster.transport import TransportName
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import ExchangeName
-from gpu_engine.multigpu.placement import Place
+from gpu_engine.multigpu.placement import DeviceSlot
 
-OUTSIDE = "No actor runs: they start and end with the block of a with statement. Use the matrix inside of it."
+OUTSIDE = "No actors are running. Use the matrix inside a with statement, which starts and ends them."
+"""Message for calls outside of the with statement."""
 
 OnLoss = Literal["raise", "continue"]
+"""Reaction to a lost device: raise an error, or continue with fewer devices."""
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
-    """A device that was lost.
+class DeviceLost:
+    """Loss of a device.
 
-    iteration     the first that was not whole, counted from 1 since `load`
-    resumed_from  iterations of the vector from which the others went on
+    iteration     first incomplete iteration, counted from 1 since `load`
+    resumed_from  iterations of the checkpoint from which the remaining devices continued
     """
 
-    place: Place
+    place: DeviceSlot
     iteration: int
     resumed_from: int
 
 
 class ClusterMatrix:
-    """A square matrix cut by rows, each part on its device, and a vector that stays there with it; a context manager.
+    """Square matrix partitioned by rows over the devices of a cluster, with a vector on the same devices.
 
-    The processes of all hosts read the matrix at the same path, each its own part alone.
+    Use it as a context manager. All hosts read the matrix at the same path, each device only its partition.
 
-    iteration  products since `load`
-    losses     devices that were lost, in the order in which they were
+    iteration  iterations since `load`
+    losses     lost devices in the order of the losses
     """
 
     def __init__(
         self,
         ray: Any,
         folder: Path,
-        places: Sequence[Place],
+        places: Sequence[DeviceSlot],
         *,
         exchange: ExchangeName = "halo",
         overlap: bool = True,
@@ -64,43 +65,43 @@ class ClusterMatrix:
         limit_s: float = 600.0,
         open_device: Callable[[str], Device] = open_device,
     ) -> None:
-        """Reads the borders of the parts; the actors start with the block.
+        """Check the matrix; the with statement starts the actors.
 
-        ray               the module, which has joined a cluster
-        folder            indptr.npy, indices.npy, values.npy and meta.json of the matrix
-        places            a device for each part; those of a host stand in a row, for neighbours exchange most
-        overlap           multiplies the diagonal block while the elements for the other one arrive
-        on_loss           `raise`: DeviceLostError; `continue`: with fewer devices, from the last checkpoint
-        checkpoint_every  iterations after which `continue` keeps the vector, in the memory of this process
-        limit_s           how long the actors may be silent: longer than an iteration, or reading a part, takes
+        ray               module `ray`, connected to a cluster
+        folder            indptr.npy, indices.npy, values.npy, and meta.json of the matrix
+        places            device slots, one per partition, grouped by host because neighbors exchange most
+        overlap           multiply the diagonal block during the exchange for the off-diagonal block
+        on_loss           `raise`: DeviceLostError; `continue`: with fewer devices from the last checkpoint
+        checkpoint_every  iterations between checkpoints of `continue`, in the memory of this process
+        limit_s           seconds within which a call must return; longer than an iteration or loading a partition
 
-        Raises InputError for a folder without a matrix, ParameterError where the matrix is not square.
+        Raises InputError for a folder without a matrix, and ParameterError for a matrix that is not square.
         """
         self._stored = open_stored(folder)
         if self._stored.n_rows != self._stored.n_cols:
             raise ParameterError(
-                f"The matrix is {self._stored.n_rows} × {self._stored.n_cols}; x := A·x needs a square one. "
-                "Choose another matrix."
+                f"The matrix is not square ({self._stored.n_rows} × {self._stored.n_cols}). "
+                "x := A·x needs a square matrix. Choose another one."
             )
         if not places or checkpoint_every < 1:
             raise ParameterError(
-                f"There are {len(places)} places, and a checkpoint every {checkpoint_every} iterations; "
-                "give at least one of each."
+                f"Invalid parameters: {len(places)} devices, a checkpoint every {checkpoint_every} iterations. "
+                "Both numbers must be at least 1."
             )
         self._cluster = Cluster(ray, tuple(places), transport, lambda _: folder, open_device, limit_s)
         self._common = folder, exchange, overlap
         self._on_loss, self._checkpoint_every = on_loss, checkpoint_every
-        self._crew, self._team = ExitStack(), cast(Team | None, None)
+        self._resources, self._actors = ExitStack(), cast(CaseActors | None, None)
         self._failure: BaseException | None = ConflictError(OUTSIDE)
         self._loaded = False
         self._completed = self._checkpoint_at = 0
         self._checkpoint: Any = None
         self.iteration = 0
-        self.losses: tuple[Loss, ...] = ()
+        self.losses: tuple[DeviceLost, ...] = ()
 
     def __enter__(self) -> "ClusterMatrix":
         self._failure = None
-        self._together()
+        self._run()
         return self
 
     def __exit__(
@@ -110,100 +111,102 @@ class ClusterMatrix:
         self._close()
 
     @property
-    def team(self) -> Team:
-        """The members as they are now, with their parts; raises ConflictError outside of the block."""
-        if self._team is None:
+    def actors(self) -> CaseActors:
+        """Return the current actors with their partitions; raise ConflictError outside of the with statement."""
+        if self._actors is None:
             raise ConflictError(OUTSIDE)
-        return self._team
+        return self._actors
 
     def load(self, x: Any) -> None:
-        """Sends each device what it owns of x, float64 [n] on the host; raises InputError for another."""
+        """Send each device its elements of x, float64 [n] on the host; raise InputError for another array."""
         self._check(x)
         self._loaded, self.iteration, self._completed, self._checkpoint_at = True, 0, 0, 0
         if self._on_loss == "continue":
             self._checkpoint = np.array(x)
-        self._together(lambda team: _load(team, x))
+        self._run(lambda actors: _load(actors, x))
 
     def advance(self, iterations: int) -> None:
-        """x := A·x so many times; raises DeviceLostError, ConflictError before `load`."""
+        """Compute x := A·x `iterations` times; raise DeviceLostError, or ConflictError before `load`."""
         if not self._loaded or iterations < 0:
-            raise ConflictError(f"{iterations} iterations need a vector and cannot be undone; call load first.")
+            raise ConflictError(f"Cannot run {iterations} iterations. Call load first, and use a number of at least 0.")
         self.iteration += iterations
-        self._together()
+        self._run()
 
     def read(self, x: Any) -> None:
-        """Copies the vector to x, float64 [n] on the host, possibly memory-mapped; raises InputError for another."""
+        """Copy the vector to x, float64 [n] on the host, possibly memory-mapped; raise InputError for another array."""
         self._check(x)
         if not self._loaded:
-            raise ConflictError("There is no vector to read; call load first.")
-        self._together(lambda team: team.read(x))
+            raise ConflictError("No vector is loaded. Call load first.")
+        self._run(lambda actors: actors.read(x))
 
-    def _together(self, function: Callable[[Team], None] | None = None) -> None:
-        """Brings all actors to the iteration asked for and calls the function; again with fewer where some are lost."""
+    def _run(self, function: Callable[[CaseActors], None] | None = None) -> None:
+        """Bring all actors to the current iteration and call the function; repeat with fewer actors after a loss."""
         if self._failure is not None:
             raise self._failure
         try:
             while True:
                 try:
-                    team = self._team or self._open()
-                    self._catch_up(team)
-                    return function(team) if function else None
+                    actors = self._actors or self._open()
+                    self._catch_up(actors)
+                    return function(actors) if function else None
                 except HostLostError as lost:
-                    self._lose(lost)
+                    self._handle_loss(lost)
         except BaseException as error:
-            # Others may wait for ever for the one that failed, and vectors differ in their iteration.
+            # The other actors may wait forever for the failed one, and their vectors may be at different iterations.
             self._failure = error
             self._close()
             raise
 
-    def _open(self) -> Team:
-        """A new team at the places that are left, with the vector of the last checkpoint."""
+    def _open(self) -> CaseActors:
+        """Start actors on the remaining devices, with the vector of the last checkpoint."""
         count = len(self._cluster.places)
-        crew = self._crew.enter_context(open_crew(self._cluster, count))
-        self._team = team = crew.team("multiplying", count, ProductMember)
-        team.load_parts(cut_by_entries(self._stored, (count,)), *self._common)
+        pool = self._resources.enter_context(open_actor_pool(self._cluster, count))
+        self._actors = actors = pool.case_actors("multiplying", count, ProductMember)
+        actors.load_parts(cut_by_entries(self._stored, (count,)), *self._common)
         self._completed = self._checkpoint_at
         if self._checkpoint is not None:
-            _load(team, self._checkpoint)
-        return team
+            _load(actors, self._checkpoint)
+        return actors
 
-    def _catch_up(self, team: Team) -> None:
+    def _catch_up(self, actors: CaseActors) -> None:
         while self._completed < self.iteration:
-            # Whoever fails ends them all: its own error is what is raised.
-            team.each("advance", 1)
+            # An actor that fails ends all of them, and its own error is raised.
+            actors.each("advance", 1)
             self._completed += 1
             if self._checkpoint is not None and self._completed - self._checkpoint_at >= self._checkpoint_every:
-                # The old one is whole until the new one is.
+                # The previous checkpoint stays valid until the new one is complete.
                 vector = np.empty_like(self._checkpoint)
-                team.read(vector)
+                actors.read(vector)
                 self._checkpoint, self._checkpoint_at = vector, self._completed
 
-    def _lose(self, lost: HostLostError) -> None:
-        """Goes on without the places that were lost, or raises DeviceLostError."""
+    def _handle_loss(self, lost: HostLostError) -> None:
+        """Continue without the lost devices, or raise DeviceLostError."""
         self._close()
         if not lost.places:
             raise DeviceLostError(lost.message) from lost
-        left = tuple(place for place in self._cluster.places if place not in lost.places)
-        self._cluster = replace(self._cluster, places=left)
+        remaining = tuple(place for place in self._cluster.places if place not in lost.places)
+        self._cluster = replace(self._cluster, places=remaining)
         iteration = self._completed + 1
-        if self._on_loss == "raise" or not left:
+        if self._on_loss == "raise" or not remaining:
             names = ", ".join(str(place) for place in lost.places)
             raise DeviceLostError(
-                f"Lost before iteration {iteration} was whole: {names}. {lost.reason} Mend or leave out what was lost "
-                "and start again; on_loss='continue' goes on with the devices that are left."
+                f"Lost before iteration {iteration} was complete: {names}. {lost.reason} Repair or remove the lost "
+                "device and restart, or use on_loss='continue' to go on with the remaining devices."
             ) from lost
-        self.losses += tuple(Loss(place, iteration, self._checkpoint_at) for place in lost.places)
+        self.losses += tuple(DeviceLost(place, iteration, self._checkpoint_at) for place in lost.places)
 
     def _close(self) -> None:
-        self._team = None
-        self._crew.close()
+        self._actors = None
+        self._resources.close()
 
     def _check(self, x: Any) -> None:
         if x.dtype != np.float64 or x.shape != (self._stored.n_rows,):
-            raise InputError(f"The vector is {x.dtype} {x.shape}; the matrix needs float64 ({self._stored.n_rows},).")
+            raise InputError(
+                f"The vector is {x.dtype} {x.shape}, but the matrix needs float64 ({self._stored.n_rows},)."
+            )
 
 
-def _load(team: Team, x: Any) -> None:
-    team.load(x)
-    # From here on its vector is what it has loaded.
-    team.each("run", "advance", 0)
+def _load(actors: CaseActors, x: Any) -> None:
+    actors.load(x)
+    # This makes the loaded vector the current one.
+    actors.each("run", "advance", 0)

@@ -1,4 +1,4 @@
-"""ProductMember: x := A·x again and again on one device of a cluster, with its part of the matrix and of x."""
+"""Iterated SpMV on one device of a cluster: x := A·x with its partition of the matrix and of x."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -10,22 +10,22 @@ import numpy as np
 from gpu_engine.errors import InputError, quote
 from gpu_engine.measure.stopwatch import now
 from gpu_engine.multigpu.blocks import Block
-from gpu_engine.multigpu.cluster.member import PartInfo, TeamMember
+from gpu_engine.multigpu.cluster.member import CaseActor, PartInfo
 from gpu_engine.multigpu.exchange import ExchangeName, halo_of
 from gpu_engine.multigpu.iteration import iterate, member_of
 from gpu_engine.multigpu.partition import Span, StoredMatrix, find_partitioning, localize, part_of
 from gpu_engine.multigpu.resident import BATCH
 
 Act = Literal["advance", "exchange", "multiply"]
-"""An iteration, or one of the two things that it is made of."""
+"""Iteration, or one of its two parts."""
 
 PARTITIONING = find_partitioning("pCSR")
 
 
 def open_stored(folder: Path) -> StoredMatrix:
-    """The matrix of a folder with indptr.npy, indices.npy, values.npy and meta.json, memory-mapped.
+    """Return the memory-mapped matrix of a folder with indptr.npy, indices.npy, values.npy, and meta.json.
 
-    Raises InputError where they are not there or do not fit each other.
+    Raises InputError if a file is missing or the files do not match.
     """
     try:
         meta = json.loads((folder / "meta.json").read_bytes())
@@ -36,35 +36,37 @@ def open_stored(folder: Path) -> StoredMatrix:
         )
     except (OSError, ValueError, KeyError) as error:
         raise InputError(
-            f"{quote(folder)} holds no matrix that can be read here: {error}. Every host needs it at the same path."
+            f"Cannot read a matrix from {quote(folder)}: {error}. Every host needs it at the same path."
         ) from error
     if (indptr.shape, indices.shape) != ((n_rows + 1,), values.shape) or (indices.dtype, values.dtype) != ("i4", "f8"):
-        raise InputError(f"The arrays in {quote(folder)} are not those of a matrix of {n_rows} × {n_cols} in CSR.")
+        raise InputError(
+            f"The arrays in {quote(folder)} do not form a CSR matrix of {n_rows} × {n_cols}. Store the matrix again."
+        )
     return StoredMatrix(PARTITIONING, n_rows, n_cols, indptr, indices, values)
 
 
-class ProductMember(TeamMember):
-    """A part of a square matrix, and a vector that stays; what comes often is launched by the batch.
+class ProductMember(CaseActor):
+    """Partition of a square matrix and its part of the vector on one device; iterations are launched in batches.
 
-    It owns the elements of the rows that begin in its part; of a row that began earlier its share is added elsewhere.
+    It owns the elements of the rows that start in its partition; its partial sum of an earlier row goes to its owner.
     """
 
     def load_part(
         self, spans: Sequence[Span], number: int, folder: Path, exchange: ExchangeName, overlap: bool
     ) -> PartInfo:
-        """Reads its part, and no more, onto its device, with `overlap` as a diagonal and an off-diagonal block.
+        """Load only its partition to its device, with `overlap` as a diagonal and an off-diagonal block.
 
-        folder  indptr.npy, indices.npy, values.npy and meta.json of the matrix, at this path on all hosts
-        Raises InputError and what the device raises.
+        folder  indptr.npy, indices.npy, values.npy, and meta.json of the matrix, at the same path on all hosts
+        Raises InputError, and the errors of the device.
         """
-        device, own, stored = self._device, spans[number].own, open_stored(folder)
+        device, owned, stored = self._device, spans[number].owned, open_stored(folder)
         part = part_of(stored, spans[number], localize(stored, spans[number]))
         halo = halo_of(spans, number, part, stored.n_rows, exchange)
         self._member = member = member_of(device, PARTITIONING, part, halo, stored.n_rows, overlap)
-        self._first, self._shift, self._current = own.start, halo.own.start - own.start, 0
+        self._first, self._shift, self._current = owned.start, halo.owned.start - owned.start, 0
         self._vectors = [device.allocate(halo.size, np.float64) for _ in "xy"]
-        self._start = device.allocate(own.stop - own.start, np.float64)
-        # Memory that nobody has written may hold what slows a product down.
+        self._start = device.allocate(owned.stop - owned.start, np.float64)
+        # Uninitialized memory can contain values that slow an SpMV down.
         for vector in (*self._vectors, self._start):
             device.call(vector.fill, 0.0)
         self._multiply()
@@ -72,45 +74,45 @@ class ProductMember(TeamMember):
         return PartInfo(halo, member.stored_bytes)
 
     def connect(self, *arguments: Any) -> None:
-        """Joins the team; kernels that pack and add shares run once, for no peer is awaited yet."""
+        """Connect to the other actors; run the kernels for shares once, while no peer is waiting."""
         super().connect(*arguments)
-        # The first product overwrites it.
+        # The first SpMV overwrites this vector.
         y = self._vectors[1]
-        self._share_moves.pack(y, self._inbox)
+        self._share_transfers.pack(y, self._received_shares)
         self._add_shares(y)
         self.synchronize()
 
     def load(self, begin: int, values: Any) -> None:
-        """Elements of the vector that it owns, from `begin` of the whole on: what every run starts from."""
+        """Receive owned elements of the start vector, from global index `begin` on."""
         first = begin - self._first
         self._device.upload(values, self._start[first : first + values.size])
         self._device.synchronize()
 
     def advance(self, iterations: int) -> None:
-        """So many iterations from where the vector is; all members do the same."""
+        """Run iterations from the current vector; all actors do the same."""
         self._repeat("advance", iterations)
 
     def run(self, act: Act, times: int) -> None:
-        """Does something so many times, an iteration from the vector that was loaded; all members do the same.
+        """Repeat an act, `advance` from the start vector; all actors do the same.
 
-        `multiply` takes the elements of others that the last exchange brought.
+        `multiply` uses the halo of the last exchange.
         """
         if act == "advance":
             self._current = 0
-            self._device.fetch(self._start, self._vectors[0][self._member.halo.own])
+            self._device.fetch(self._start, self._vectors[0][self._member.halo.owned])
         self._repeat(act, times)
 
     def sample(self, act: Act, times: int) -> float:
-        """Seconds of one of so many, once all members have come to it."""
+        """Return the seconds of one of `times` repetitions, timed from the moment when all actors are ready."""
         if act == "advance":
             self.run(act, 0)
         self.meet()
-        begin = now()
+        start = now()
         self._repeat(act, times)
-        return (now() - begin) / times
+        return (now() - start) / times
 
     def read(self, begin: int, end: int) -> Any:
-        """Elements begin … end − 1 of the vector, which it owns; float64 on the host."""
+        """Return owned elements begin … end − 1 of the vector; float64 on the host."""
         host = np.empty(end - begin, np.float64)
         self._device.download(self._vectors[self._current][begin + self._shift : end + self._shift], host)
         self._device.synchronize()

@@ -1,8 +1,7 @@
-"""TRANSPORTS: how elements of a vector get from the process that owns them to those that read them.
+"""Transports: how vector elements get from the actor that owns them to those that read them (TRANSPORTS).
 
-All members of a group come to the same exchanges, one after the other. A member that is gone lets the others wait:
-whoever started them sees its end and ends them too. What is sent and where it arrives is ordered by the stream of the
-device at a member's endpoint alone: other streams go on beside it.
+All actors of a case take part in the same exchanges in the same order. If an actor ends, the others wait, and the
+driver ends them. The stream of the endpoint's device orders what is sent and received; other streams are not affected.
 """
 
 import threading
@@ -20,32 +19,33 @@ from gpu_engine.multigpu.exchange import Transfer
 TransportName = Literal["object-store", "nccl"]
 
 MESSAGES = "messages"
-"""The concurrency group of Ray, a thread of an actor, in which messages arrive while another one computes."""
+"""Concurrency group of Ray: a thread of an actor that receives messages while another thread computes."""
 
 INLINE_BYTES = 100 * 2**10
-"""What is larger goes through the object store, once for all its readers; Ray carries the rest in the call itself, in a
-fifth of the time.
+"""Maximum size of a message that is part of a call, in a fifth of the time of the object store.
+
+A larger message goes through the object store, once for all its readers.
 """
 
 Move = tuple[Transfer, Any]
-"""A transfer that begins or ends here, and the elements on the device of this member: those sent, or room for them."""
+"""Transfer from or to this actor, with the device array of the elements to send, or the buffer that receives them."""
 
 
 class Mailbox:
-    """What others have sent to an actor and it has not yet taken; `deliver` and `take` are called in two threads."""
+    """Messages that an actor has received and not yet read; `deliver` and `take` run in two threads."""
 
     def __init__(self) -> None:
         self._arrived: dict[tuple[int, int], Any] = {}
         self._changed = threading.Condition()
 
     def deliver(self, exchange: int, source: int, values: Any) -> None:
-        """Keeps what member `source` has sent for an exchange."""
+        """Store a message of actor `source` for an exchange."""
         with self._changed:
             self._arrived[exchange, source] = values
             self._changed.notify_all()
 
     def take(self, exchange: int, source: int) -> Any:
-        """What that member has sent for that exchange; waits for it."""
+        """Wait for the message of actor `source` for an exchange, and return it."""
         key = exchange, source
         with self._changed:
             self._changed.wait_for(lambda: key in self._arrived)
@@ -54,13 +54,13 @@ class Mailbox:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One member of a group.
+    """One actor of a group that exchanges elements.
 
-    number   of the member, its rank in MPI and NCCL, and that of its part
-    peers    the actors of all members; `deliver` of each fills its mailbox
-    device   in whose stream the exchanges go on
-    put      what `ray.put` does: a value → a reference to it in the object store
-    mailbox  of its actor
+    number   rank of the actor and number of its partition
+    peers    handles of all actors; `deliver` of each fills its mailbox
+    device   device whose stream runs the exchanges
+    put      `ray.put`: value → reference to it in the object store
+    mailbox  messages for this actor
     """
 
     number: int
@@ -71,9 +71,9 @@ class Endpoint:
 
 
 class Transport(Protocol):
-    """One member's end of the exchanges of a group.
+    """Exchanges of one actor with its group.
 
-    ordered  whether streams alone order what is launched, so that it can be captured; else the host waits for others
+    ordered  True: streams order the exchanges, so that they can be captured; False: the host waits for other actors
     """
 
     ordered: bool
@@ -82,29 +82,32 @@ class Transport(Protocol):
 
     @staticmethod
     def new_rendezvous_id() -> Any:
-        """What the first member makes and all members need, to find each other."""
+        """Return an id that the first actor creates and all actors use to connect."""
         ...
 
     def exchange(self, moves: Sequence[Move]) -> None:
-        """Launches the moves of this member, which are in one order for all of the group.
+        """Launch the moves of this actor, which all actors list in the same order.
 
-        It may wait until they are done, and so for other members, but for no other stream of the device.
+        It may wait for their completion and for other actors, but not for other streams of the device.
         """
         ...
 
     def launch(self, moves: Sequence[Move]) -> None:
-        """The same without waiting, where it is `ordered`: only once an exchange with these members is behind it."""
+        """Launch the moves as `exchange` does; if `ordered`, return without waiting.
+
+        Call it only after an exchange with the same actors.
+        """
         ...
 
     def close(self) -> None:
-        """Leaves the group, as all of its members do, once nothing is left in which a launch was captured."""
+        """Leave the group, as all actors do, after everything in which a launch was captured is freed."""
         ...
 
 
 class ObjectStore:
-    """By calls of Ray: owners put slices into its object store, and Ray moves them to the readers of the references.
+    """Transport by Ray calls: owners put slices into the object store, and Ray moves them to the readers.
 
-    For devices of any kind; what lies on a GPU goes by way of the host.
+    It works for all devices; elements on a GPU are copied through the host.
     """
 
     ordered = False
@@ -115,16 +118,16 @@ class ObjectStore:
 
     @staticmethod
     def new_rendezvous_id() -> None:
-        """Nothing: the members have each other's handles."""
+        """Return None, because the actors have handles of each other."""
 
     def exchange(self, moves: Sequence[Move]) -> None:
-        """Sends everything, then takes what others have sent; returns when all of it is there."""
+        """Send all elements, then receive those of other actors; return when everything has arrived."""
         endpoint = self._endpoint
         self._exchange += 1
         messages: dict[Any, Any] = {}
         for transfer, array in moves:
             if transfer.source == endpoint.number:
-                # A slice that several read is copied once.
+                # A slice with several readers is copied only once.
                 key = (transfer.begin, transfer.end) if transfer.positions is None else transfer
                 if key not in messages:
                     messages[key] = self._message(array)
@@ -137,14 +140,14 @@ class ObjectStore:
                 endpoint.device.synchronize()
 
     def launch(self, moves: Sequence[Move]) -> None:
-        """The exchange: messages arrive on the host, which waits for them."""
+        """Exchange the elements; the host waits for the messages."""
         self.exchange(moves)
 
     def close(self) -> None:
-        """Nothing: messages are taken or go with the member."""
+        """Do nothing, because the mailbox ends with the actor."""
 
     def _message(self, array: Any) -> Any:
-        """A copy on the host, or the reference to one in the object store."""
+        """Return a copy on the host, or a reference to a copy in the object store."""
         host = np.empty(array.size, array.dtype)
         self._endpoint.device.download(array, host)
         self._endpoint.device.synchronize()
@@ -152,17 +155,17 @@ class ObjectStore:
 
 
 class NcclGroup:
-    """Between GPUs of any hosts by NCCL, from memory to memory.
+    """Transport by NCCL between the memories of GPUs, on the same or different hosts.
 
-    Needs CuPy with NCCL (`nvidia-nccl-cu13` or `-cu12`) on every host, one GPU to a process, and ports that the hosts
-    reach each other by. CuPy's own binding: `ray.util.collective` sends and receives tensors of Torch alone. Raises
-    DeviceError where NCCL fails.
+    It needs CuPy with NCCL (`nvidia-nccl-cu13` or `-cu12`) on every host, one GPU per process, and open ports between
+    the hosts. It uses the binding of CuPy, because `ray.util.collective` supports only tensors of PyTorch. Raises
+    DeviceError if NCCL fails.
     """
 
     ordered = True
 
     def __init__(self, endpoint: Endpoint, rendezvous_id: Any) -> None:
-        """Waits until all members are there."""
+        """Wait until all actors have joined."""
         from cupy.cuda import nccl
 
         self._nccl, self._endpoint = nccl, endpoint
@@ -171,25 +174,25 @@ class NcclGroup:
 
     @staticmethod
     def new_rendezvous_id() -> Any:
-        """The unique id of the group."""
+        """Return the unique id of the group."""
         from cupy.cuda import nccl
 
         return nccl.get_unique_id()
 
     def exchange(self, moves: Sequence[Move]) -> None:
-        """All moves at once on the stream of the device; returns when they are done."""
+        """Run all moves together on the stream of the device, and wait for them."""
         self.launch(moves)
         with self._translated():
-            # CUDA may wait for all that runs before it loads a kernel: nothing is launched while a peer is awaited.
+            # CUDA may wait for running work before it loads a kernel, so nothing is launched while waiting for a peer.
             self._endpoint.device.synchronize()
 
     def launch(self, moves: Sequence[Move]) -> None:
-        """All moves at once on the stream of the device, possibly into a graph."""
+        """Launch all moves together on the stream of the device; a graph can capture them."""
         with self._translated():
             self._endpoint.device.call(self._launch, moves)
 
     def close(self) -> None:
-        """Ends the communicator; waits for the others."""
+        """Destroy the communicator; this waits for the other actors."""
         with self._translated():
             self._endpoint.device.call(self._communicator.destroy)
 
@@ -216,7 +219,7 @@ class NcclGroup:
             yield
         except self._nccl.NcclError as error:
             raise DeviceError(
-                f"NCCL failed on {self._endpoint.device.name}: {error}. NCCL_DEBUG=WARN says more."
+                f"NCCL failed on {self._endpoint.device.name}: {error}. Set NCCL_DEBUG=WARN for details."
             ) from error
 
 

@@ -1,6 +1,6 @@
-"""Products that send the matrix to the devices each time.
+"""SpMV from host memory: every SpMV sends the matrix to the devices.
 
-strategies.py: STRATEGIES; spmv.py: the product that the paper's share.
-chunks.py: that of ours, on packer.py (what is sent) and device_chunks.py (what a device does with it).
-links.py: how fast it can be.
+strategies.py        STRATEGIES; spmv.py: the SpMV of the strategies of the paper
+chunks.py            SpMV in chunks; packer.py: compresses them, device_chunks.py: what a device does with them
+link_bandwidth.py    lower bounds of the phases
 """

@@ -1,7 +1,7 @@
-"""y := A·x of a CSR matrix on the host in chunks: packed, copied, multiplied and sent back at the same time.
+"""SpMV in chunks from host memory: CSR chunks are packed, copied, multiplied, and returned at the same time.
 
-What one product costs that nobody repeats is the link between host and devices. Chunks keep it busy from the first on,
-and packed ones are smaller. While a link has nothing packed to send it takes chunks as they are, from the other end.
+The time of a single SpMV is that of the link between host and devices. Chunks keep it busy from the start, and packed
+chunks are smaller. If nothing packed is ready, the link gets unpacked chunks from the other end of the matrix.
 """
 
 from collections import deque
@@ -20,16 +20,17 @@ from gpu_engine.multigpu.from_host.strategies import Strategy
 from gpu_engine.multigpu.partition import Span, StoredMatrix
 
 CHUNK_ENTRIES, CHUNKS_MAX = 2**22, 32
-"""A chunk has about so many entries, which cross a link in a millisecond; of a larger part at most so many chunks are
-made, for the interpreter launches all copies and products.
+"""Nonzeros of a chunk, which take about a millisecond on a link; maximum number of chunks per device.
+
+The interpreter launches all copies and SpMVs, so that more chunks would cost more time than they save.
 """
 
 AHEAD = 2
-"""Chunks of a device on their way at once: its link always has one."""
+"""Chunks in transfer per device, so that its link is always busy."""
 
 
 class ChunkSpan(NamedTuple):
-    """A chunk by its device, its number there, and where it lies."""
+    """Position of a chunk: its device, its number on the device, and its span."""
 
     device: int
     number: int
@@ -37,9 +38,9 @@ class ChunkSpan(NamedTuple):
 
 
 class ChunkedProduct:
-    """Products of one matrix, every time anew from the host; a strategy says what is packed and what overlaps.
+    """Repeated SpMV of one matrix in host memory; the strategy decides what is packed and what overlaps.
 
-    sent_bytes, packed_bytes  of the last product in turn: what crossed the links of the matrix, what of it was packed
+    sent_bytes, packed_bytes  bytes of the matrix sent by the last `multiply_in_turn`, and the packed part of them
     """
 
     def __init__(
@@ -50,39 +51,40 @@ class ChunkedProduct:
         threads: Sequence[ThreadPoolExecutor],
         chunk_entries: int = CHUNK_ENTRIES,
     ) -> None:
-        """Packs the matrix where it is kept packed, else nothing yet; threads: one of the host for each device.
+        """Pack the matrix if the strategy is prepacked; threads: one host thread per device.
 
-        Raises ParameterError for parts that are not of CSR.
+        Raises ParameterError for a partitioning other than pCSR.
         """
         if stored.partitioning.name != "pCSR":
             raise ParameterError(
-                f"{strategy.name} sends chunks of CSR, not of {stored.partitioning.name}; choose pCSR, or p*-opt."
+                f"{strategy.name} only supports pCSR, not {stored.partitioning.name}. Choose pCSR, or the strategy "
+                "p*-opt."
             )
         self._stored, self._devices, self._strategy, self._threads = stored, tuple(devices), strategy, threads
         self._pieces = max(1, min(CHUNKS_MAX, -(-stored.nnz // (chunk_entries * len(devices)))))
         self._staging = Staging(devices[0].allocate_host)
         self.sent_bytes = self.packed_bytes = 0
-        self._kept = self._pack(self._cut()) if strategy.kept else None
+        self._prepacked = self._pack(self._cut()) if strategy.prepacked else None
 
     def multiply(self, x: Any, y: Any) -> None:
-        """y := A·x, float64 [n_cols], [n_rows] on the host, everything at the same time."""
+        """Compute y := A·x, float64 [n_cols], [n_rows] on the host, with all phases overlapped."""
         pieces = self._cut()
-        feed = _Feed(pieces, self._kept)
-        found = self._each(lambda i: self._drive(i, _of(pieces, i), feed, x, y))
+        queue = _ChunkQueue(pieces, self._prepacked)
+        futures = self._each(lambda i: self._drive(i, _of(pieces, i), queue, x, y))
         try:
-            if self._strategy.packed and self._kept is None:
-                self._pack_for(feed)
+            if self._strategy.packed and self._prepacked is None:
+                self._pack_for(queue)
         finally:
-            feed.end()
-            wait(found)
-        self._add_shares(y, _results(found))
+            queue.end()
+            wait(futures)
+        self._add_shares(y, _results(futures))
 
     def multiply_in_turn(self, x: Any, y: Any, phases: Phases) -> None:
-        """The same product, one phase after the other, each ended by all devices."""
+        """Compute y := A·x phase by phase; a phase ends when all devices have ended it."""
         with phases.phase("partition"):
             pieces = self._cut()
         with phases.phase(PACKING):
-            chunks = self._kept or (self._pack(pieces) if self._strategy.packed else list(map(_whole, pieces)))
+            chunks = self._prepacked or (self._pack(pieces) if self._strategy.packed else list(map(_whole, pieces)))
         with phases.phase("distribute"):
             parts = _results(self._each(lambda i: self._filled(i, _of(pieces, i), chunks, x)))
         with phases.phase("compute"):
@@ -97,29 +99,29 @@ class ChunkedProduct:
         self.sent_bytes = int(self._stored.major.nbytes) + sum(chunk.nbytes for chunk in chunks)
 
     def bytes_of_phases(self) -> dict[str, int]:
-        """What the phases of the last product in turn had to move, on all devices together."""
+        """Return phase → bytes that the last `multiply_in_turn` moved, summed over all devices."""
         vectors = 8 * self._stored.n_cols * len(self._devices), 8 * self._stored.n_rows
-        found = {"distribute": self.sent_bytes + vectors[0], "compute": self.sent_bytes + sum(vectors)}
-        if self._strategy.packed and not self._strategy.kept:
-            found[PACKING] = ENTRY_BYTES * self._stored.nnz + self.packed_bytes
-        return found | {"merge": vectors[1]}
+        phase_bytes = {"distribute": self.sent_bytes + vectors[0], "compute": self.sent_bytes + sum(vectors)}
+        if self._strategy.packed and not self._strategy.prepacked:
+            phase_bytes[PACKING] = ENTRY_BYTES * self._stored.nnz + self.packed_bytes
+        return phase_bytes | {"merge": vectors[1]}
 
     def _cut(self) -> list[ChunkSpan]:
         spans = self._strategy.cut(self._stored, self._devices, self._pieces)
         return [ChunkSpan(*divmod(at, self._pieces), span) for at, span in enumerate(spans)]
 
     def _each(self, function: Callable[[int], Any]) -> list[Future[Any]]:
-        """Begins a function with the number of each device in its thread."""
+        """Start a function in the thread of each device with the device number; return the futures."""
         return [thread.submit(function, i) for i, thread in enumerate(self._threads)]
 
     def _pack(self, pieces: Sequence[ChunkSpan]) -> list[Chunk]:
         packer = Packer(self._stored, self._staging)
         return [packer.pack(at, piece.span) for at, piece in enumerate(pieces)]
 
-    def _pack_for(self, feed: "_Feed") -> None:
+    def _pack_for(self, queue: "_ChunkQueue") -> None:
         packer = Packer(self._stored, self._staging)
-        while (piece := feed.begin()) is not None:
-            feed.put(piece, packer.pack(piece.device * self._pieces + piece.number, piece.span))
+        while (piece := queue.begin()) is not None:
+            queue.put(piece, packer.pack(piece.device * self._pieces + piece.number, piece.span))
 
     def _filled(self, i: int, pieces: Sequence[ChunkSpan], chunks: Sequence[Chunk], x: Any) -> DeviceChunks:
         part = DeviceChunks(self._devices[i], self._stored, [piece.span for piece in pieces], x)
@@ -128,11 +130,11 @@ class ChunkedProduct:
         part.wait_for_copies()
         return part
 
-    def _drive(self, i: int, pieces: Sequence[ChunkSpan], feed: "_Feed", x: Any, y: Any) -> DeviceChunks:
-        """One device, from x to its rows of y."""
+    def _drive(self, i: int, pieces: Sequence[ChunkSpan], queue: "_ChunkQueue", x: Any, y: Any) -> DeviceChunks:
+        """Run all chunks of one device, from the copy of x to its rows of y."""
         part, marks = DeviceChunks(self._devices[i], self._stored, [piece.span for piece in pieces], x), deque[Any]()
-        while (taken := feed.take(i)) is not None:
-            number, chunk = taken
+        while (numbered_chunk := queue.take(i)) is not None:
+            number, chunk = numbered_chunk
             marks.append(part.send(number, chunk))
             part.multiply(number)
             part.download(number, y)
@@ -142,44 +144,44 @@ class ChunkedProduct:
         return part
 
     def _add_shares(self, y: Any, parts: Sequence[DeviceChunks]) -> None:
-        """Of rows that chunks cut: the chunk in which one begins wrote it, the others add, in their order."""
+        """Add the partial sums of cut rows to y, in chunk order; the chunk in which a row starts has written it."""
         for part in parts:
             for span, share in zip(part.spans, part.host_shares, strict=True):
                 if span.start_flag:
                     y[span.first] += share
 
 
-class _Feed:
-    """Chunks on their way to their devices: whoever packs takes them from the front, links from the back."""
+class _ChunkQueue:
+    """Queue of the chunks per device: the packer takes them from the front, a waiting link from the back."""
 
-    def __init__(self, pieces: Sequence[ChunkSpan], kept: Sequence[Chunk] | None) -> None:
+    def __init__(self, pieces: Sequence[ChunkSpan], prepacked: Sequence[Chunk] | None) -> None:
         count = pieces[-1].device + 1
         self._changed, self._packing = Condition(), -1
         self._todo = [deque(_of(pieces, i)) for i in range(count)]
         self._ready: list[deque[tuple[int, Chunk]]] = [deque() for _ in range(count)]
-        for piece, chunk in zip(pieces, kept or (), strict=False):
+        for piece, chunk in zip(pieces, prepacked or (), strict=False):
             self._todo[piece.device].clear()
             self._ready[piece.device].append((piece.number, chunk))
 
     def begin(self) -> ChunkSpan | None:
-        """The next one to pack, of the device that has the most left; None: there is none left."""
+        """Return the next chunk to pack, of the device with the most chunks left, or None if no chunk is left."""
         with self._changed:
-            most = max(self._todo, key=len)
-            if not most:
+            longest = max(self._todo, key=len)
+            if not longest:
                 return None
-            piece = most.popleft()
+            piece = longest.popleft()
             self._packing = piece.device
             return piece
 
     def put(self, piece: ChunkSpan, chunk: Chunk) -> None:
-        """What was begun is packed."""
+        """Add the packed form of a chunk from `begin`."""
         with self._changed:
             self._ready[piece.device].append((piece.number, chunk))
             self._packing = -1
             self._changed.notify_all()
 
     def take(self, device: int) -> tuple[int, Chunk] | None:
-        """The next of a device, as it is if none is packed; None: there is none left."""
+        """Return the next chunk of a device, unpacked if no packed one is ready, or None if no chunk is left."""
         with self._changed:
             self._changed.wait_for(lambda: self._ready[device] or self._todo[device] or self._packing != device)
             if self._ready[device]:
@@ -190,7 +192,7 @@ class _Feed:
             return None
 
     def end(self) -> None:
-        """Nothing more will be put, whatever went wrong."""
+        """End packing, also after an error, so that no device waits for a packed chunk."""
         with self._changed:
             self._packing = -1
             self._changed.notify_all()
@@ -200,8 +202,8 @@ def _of(pieces: Sequence[ChunkSpan], device: int) -> list[ChunkSpan]:
     return [piece for piece in pieces if piece.device == device]
 
 
-def _results(found: Sequence[Future[Any]]) -> list[Any]:
-    return [future.result() for future in found]
+def _results(futures: Sequence[Future[Any]]) -> list[Any]:
+    return [future.result() for future in futures]
 
 
 def _whole(piece: ChunkSpan) -> Chunk:

@@ -1,4 +1,4 @@
-"""DeviceChunks: what one device does of a product in chunks."""
+"""Work of one device for an SpMV in chunks."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,14 +11,14 @@ from gpu_engine.multigpu.partition import Span, StoredMatrix
 
 
 class DeviceChunks:
-    """Chunks of one device: copied on its second stream, multiplied and sent back on its first.
+    """Chunks of one device, copied on its second stream, multiplied and returned on its first.
 
-    spans        of its chunks, by their numbers
-    host_shares  float64 [chunks] on the host, once it has finished: what a chunk has of a row that began before it
+    spans        positions of the chunks by number
+    host_shares  float64 [chunks] on the host, valid after `finish`: partial sum of a row that starts before the chunk
     """
 
     def __init__(self, device: Device, stored: StoredMatrix, spans: Sequence[Span], x: Any) -> None:
-        """Room for vectors and pointers; launches the copy of x."""
+        """Allocate vectors and pointers, and launch the copy of x."""
         self._device, self._copies, self._products = device, device.copy_stream(), device.operations.chunks
         self._stored, self.spans = stored, tuple(spans)
         self._first = min(span.first for span in spans)
@@ -33,7 +33,7 @@ class DeviceChunks:
         self._copies.upload(x, self._x)
 
     def send(self, number: int, chunk: Chunk) -> Any:
-        """Launches the copies of a chunk; the event at which it is there."""
+        """Launch the copies of a chunk and return the event of its arrival."""
         span, stored = chunk.span, self._stored
         lines, entries = slice(span.first, span.stop + 1), slice(span.start, span.end)
         pointers = self._pointers[span.first - self._first : span.stop + 1 - self._first]
@@ -51,7 +51,7 @@ class DeviceChunks:
         return arrived
 
     def multiply(self, number: int) -> None:
-        """Launches the product of a chunk that was sent."""
+        """Launch the SpMV of a chunk that was sent."""
         sent = self._sent[number]
         span = sent.chunk.span
         if span.stop > span.first:
@@ -60,37 +60,37 @@ class DeviceChunks:
             self._device.call(self._products.multiply, sent, self._room, self._x, rows, share)
 
     def download(self, number: int, y: Any) -> None:
-        """Launches the copy of the rows that begin in a chunk to their places in y."""
-        own = self.spans[number].own
-        if own.stop > own.start:
-            self._device.download(self._y[own.start - self._first : own.stop - self._first], y[own])
+        """Launch the copy of the rows that start in a chunk to y."""
+        owned = self.spans[number].owned
+        if owned.stop > owned.start:
+            self._device.download(self._y[owned.start - self._first : owned.stop - self._first], y[owned])
 
     def finish(self) -> None:
-        """Launches the copy of the shares, and waits for everything."""
+        """Launch the copy of the shares and wait for all work."""
         self._device.download(self._shares, self.host_shares)
         self.synchronize()
 
     def wait(self, arrived: Any) -> None:
-        """Waits until a chunk is there."""
+        """Wait for the arrival of a chunk."""
         self._products.wait(arrived)
 
     def wait_for_copies(self) -> None:
-        """Waits for what was sent."""
+        """Wait for all copies to the device."""
         self._copies.synchronize()
 
     def multiply_all(self) -> None:
-        """Launches all products."""
+        """Launch the SpMVs of all chunks that were sent."""
         for number in self._sent:
             self.multiply(number)
 
     def send_back(self, y: Any) -> None:
-        """Copies all rows that begin here to their places in y, and the shares."""
+        """Copy all rows that start in its chunks to y, and the shares to host_shares."""
         for number in self._sent:
             self.download(number, y)
         self.finish()
 
     def synchronize(self) -> None:
-        """Waits for everything that was launched."""
+        """Wait for all launched work."""
         self._copies.synchronize()
         self._device.synchronize()
 

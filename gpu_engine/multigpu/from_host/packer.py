@@ -1,42 +1,44 @@
-"""Packer: the chunks of a matrix in fewer bytes, bit for bit, on all cores of the host.
+"""Lossless compression of the chunks of a matrix, on all cores of the host.
 
-Columns become 16- or 24-bit offsets from the least of their stretch, values codes into a table of those seen so far.
-What fits is guessed from a few stretches and learned from those that do not fit, which follow the others as they are.
+Columns become 16- or 24-bit offsets from the smallest column of their packing block, values become codes into a table.
+The widths are guessed from a few packing blocks and adapted to blocks that do not fit. These are sent unpacked at the
+end of a chunk.
 """
 
 from typing import Any
 
 import numpy as np
 
-from gpu_engine.multigpu import packed_stretches
+from gpu_engine.multigpu import chunk_packing
 from gpu_engine.multigpu.chunk import ENTRY_BYTES, WHOLE_COLUMN, WHOLE_VALUE, Chunk, whole_bytes, whole_chunk
+from gpu_engine.multigpu.chunk_packing import COLUMNS_FAIL, PACKED, STRETCH, VALUES_FAIL
 from gpu_engine.multigpu.numa import Allocate
-from gpu_engine.multigpu.packed_stretches import COLUMNS_FAIL, PACKED, STRETCH, VALUES_FAIL
 from gpu_engine.multigpu.partition import Span, StoredMatrix
 
 COLUMN_SPANS = {2: 2**16, 3: 2**24}
-"""Bytes of a column → how many columns a stretch may reach over."""
+"""Bytes of a column offset → range of columns that fits."""
 
 SAMPLED, LEARNED = 8, 4
-"""Stretches of the matrix that the first guess is made from, and of those of a chunk that do not fit the next one."""
+"""Packing blocks from which the first guess is made; unfitting packing blocks per chunk that extend the table."""
 
 FAILED_SHARE = 4
-"""A chunk of which more than 1/FAILED_SHARE of the stretches do not fit is sent as it is."""
+"""A chunk in which more than 1/FAILED_SHARE of the packing blocks do not fit is sent unpacked."""
 
 ALIGNED = 16
+"""Alignment of the sections of a packed chunk, in bytes."""
 
 
 class Packer:
-    """Packs chunk after chunk of one matrix, and learns on the way; one thread of the host calls."""
+    """Compresses the chunks of one matrix one by one and adapts to them; only one host thread may call it."""
 
     def __init__(self, stored: StoredMatrix, staging: "Staging") -> None:
         self._columns, self._bits = stored.minor, stored.values.view(np.uint64)
         self._staging = staging
-        self._column_bytes, self._table = WHOLE_COLUMN, packed_stretches.Table()
+        self._column_bytes, self._table = WHOLE_COLUMN, chunk_packing.Table()
         self._guess()
 
     def pack(self, number: int, span: Span) -> Chunk:
-        """A chunk with so much room in `staging` that is its own by that number."""
+        """Return a chunk, packed into the staging buffer with this number, or unpacked if packing does not pay off."""
         if not span.entries or (self._column_bytes == WHOLE_COLUMN and self._value_bytes == WHOLE_VALUE):
             return whole_chunk(span)
         table, widths = self._table.values, (self._column_bytes, self._value_bytes)
@@ -50,7 +52,7 @@ class Packer:
         _view(room, begins[2], np.float64, table.size)[:] = table
         codes = span.entries if self._value_bytes < WHOLE_VALUE else 0
         offsets = span.entries if self._column_bytes < WHOLE_COLUMN else 0
-        packed_stretches.pack(
+        chunk_packing.pack(
             *(self._columns[entries], self._bits[entries], *self._table.arrays, *widths, bases, spares),
             _view(room, begins[4], np.uint16, offsets),
             _view(room, begins[5], np.uint8, offsets if self._column_bytes == 3 else 0),
@@ -71,7 +73,7 @@ class Packer:
         return self._table.code_bytes
 
     def _guess(self) -> None:
-        """From stretches spread evenly over the matrix."""
+        """Guess the widths from packing blocks spread evenly over the matrix."""
         n_stretches = -(-self._columns.size // STRETCH)
         sampled = sorted({i * (n_stretches - 1) // (SAMPLED - 1) for i in range(SAMPLED)}) if n_stretches else []
         self._widen([self._stretch(0, stretch, self._columns.size) for stretch in sampled])
@@ -85,8 +87,8 @@ class Packer:
             self._table.learn(self._bits[self._stretch(span.start, stretch, span.end)])
 
     def _widen(self, stretches: list[slice]) -> None:
-        """The fewest bytes a column in which nearly all of the stretches fit."""
-        reach = np.array([packed_stretches.reach(self._columns[stretch]) for stretch in stretches] or [2**31])
+        """Choose the smallest column width that fits nearly all of the packing blocks."""
+        reach = np.array([chunk_packing.reach(self._columns[stretch]) for stretch in stretches] or [2**31])
         for column_bytes, span in COLUMN_SPANS.items():
             if np.count_nonzero(reach >= span) <= reach.size // FAILED_SHARE:
                 self._column_bytes = column_bytes
@@ -105,14 +107,14 @@ class Packer:
 
 
 class Staging:
-    """Memory of the host that chunks are packed into, from which devices copy at the full rate of their links."""
+    """Host buffers for packed chunks, which devices copy at the full rate of their links."""
 
     def __init__(self, allocate: Allocate) -> None:
         self._allocate = allocate
         self._rooms: dict[int, Any] = {}
 
     def room(self, number: int, nbytes: int) -> Any:
-        """uint8 [at least nbytes], the same for the same number while it is large enough."""
+        """Return the buffer with a number, uint8 [at least nbytes]; it is reused while it is large enough."""
         if number not in self._rooms or self._rooms[number].size < nbytes:
             self._rooms[number] = self._allocate(nbytes, np.uint8)
         return self._rooms[number]

@@ -1,6 +1,6 @@
-"""y := α·A·x + β·y on several devices at once, as a strategy says.
+"""y := α·A·x + β·y on several devices with the matrix in host memory, as a strategy of the paper says.
 
-Source: MSREP paper, Algorithms 3, 5 and 7, §4 and §5.3.
+Source: MSREP paper, Algorithms 3, 5, and 7, §4 and §5.3.
 """
 
 import itertools
@@ -20,20 +20,25 @@ from gpu_engine.multigpu.merge import MERGES, MergePlace, PartialResults, PartPr
 from gpu_engine.multigpu.partition import Part, Span, StoredMatrix, localize, part_of
 
 PHASES = ("partition", "distribute", "compute", "merge")
-"""Cutting, and the local lines of each part; copying parts and vectors to the devices; the products; from partial
-results to y. Each phase ends when all devices have ended it.
+"""Phases of an SpMV from host memory; each ends when all devices have ended it.
+
+partition   find the borders, and compute the local pointers or lines
+distribute  copy partitions and vectors to the devices
+compute     SpMVs of the partitions
+merge       combine the partial results to y
 """
 
 PACKING = "packing"
-"""Of what is sent packed, on the host, between the first two."""
+"""Phase between partition and distribute: compress the matrix on the host."""
 
 COLD_PHASES = (*PHASES, PACKING)
+"""All phases that an SpMV from host memory can have."""
 
 
 class Phases:
-    """Seconds of each phase, added up over the calls that they are handed to.
+    """Timer that adds up the seconds of each phase over several calls.
 
-    clock    seconds since any moment
+    clock    function that returns seconds
     seconds  phase → seconds
     """
 
@@ -43,16 +48,16 @@ class Phases:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Adds the seconds of a block to a phase."""
-        begin = self._clock()
+        """Add the seconds of a with block to a phase."""
+        start = self._clock()
         yield
-        self.seconds[name] += self._clock() - begin
+        self.seconds[name] += self._clock() - start
 
 
 class DistributedMatrix:
-    """A matrix on several devices, part i on device i. Making it is what is done once; `multiply` may be called often.
+    """Matrix on several devices, partition i on device i; it is distributed once, `multiply` can be called often.
 
-    spans  where the parts lie
+    spans  positions of the partitions
     """
 
     def __init__(
@@ -64,19 +69,19 @@ class DistributedMatrix:
         merge: MergePlace | None = None,
         threads: Sequence[ThreadPoolExecutor] | None = None,
     ) -> None:
-        """Cuts the host matrix and copies the parts; `merge` overrides where the paper merges.
+        """Partition the host matrix and copy the partitions; `merge` overrides the merge place of the paper.
 
-        threads  those of the strategy, which the caller ends; None: the matrix starts and ends its own
+        threads  host threads of the strategy, which the caller ends; None: the matrix starts and ends them
 
-        Raises ParameterError where there is no device.
+        Raises ParameterError if there is no device.
         """
         if not devices:
-            raise ParameterError("There is no device to hold the matrix; give at least one.")
+            raise ParameterError("No devices. Give at least one device for the matrix.")
         self.shape = stored.n_rows, stored.n_cols
         self._partitioning, self._strategy, self._devices = stored.partitioning, strategy, tuple(devices)
         self._threads = strategy.start_threads(devices) if threads is None else threads
         self._ends_threads = threads is None
-        # Not a method: with what merges it would be a cycle, whose memory waits for the collector.
+        # Not a method: a reference cycle with the merge would keep its memory until garbage collection.
         self._each = partial(_each, self._threads, len(devices))
         try:
             self._distribute(stored, phases)
@@ -95,14 +100,14 @@ class DistributedMatrix:
         self.close()
 
     def close(self) -> None:
-        """Ends the threads of the host that it started; the devices stay as they are."""
+        """End the host threads that the matrix has started; the devices stay open."""
         for thread in self._threads if self._ends_threads else ():
             thread.shutdown()
 
     def multiply(self, x: Any, y: Any, phases: Phases, alpha: float = 1.0, beta: float = 0.0) -> None:
-        """y := α·A·x + β·y with the parts on the devices; β = 0 does not read y.
+        """Compute y := α·A·x + β·y with the partitions on the devices; β = 0 does not read y.
 
-        x, y  float64 [n_cols], [n_rows] on the host; raises InputError for others
+        x, y  float64 [n_cols], [n_rows] on the host; other arrays raise InputError
         """
         self._check("x", x, self.shape[1])
         self._check("y", y, self.shape[0])
@@ -110,7 +115,7 @@ class DistributedMatrix:
             self._each(lambda i: self._load_x(i, x))
             self._merge.load(y, alpha, beta)
         with phases.phase("compute"):
-            # From one thread: what launches is the interpreter, and threads would wait for each other's turn.
+            # One host thread launches all SpMVs, because the Python interpreter serializes launches.
             for product in self._products:
                 arrays, multiply = (product.part, product.x, product.partial), product.device.operations.multiply
                 product.device.call(multiply, self._partitioning, *arrays)
@@ -148,16 +153,18 @@ class DistributedMatrix:
                     device.synchronize()
 
     def _cut(self, stored: StoredMatrix) -> tuple[Span, ...]:
-        """A part for each device; the second of two steps is that of the first thread of each node (§3.3, §4.2)."""
+        """Return a partition per device; with two steps, one thread per NUMA node computes the second (§3.3, §4.2)."""
         groups = node_groups(self._devices)
         if not (self._threads and self._strategy.balanced and self._strategy.by_node and len(groups) > 1):
             return self._strategy.cut(stored, self._devices)
         firsts = itertools.accumulate(groups[:-1], initial=0)
-        found = [self._threads[first].submit(cut_group, stored, groups, number) for number, first in enumerate(firsts)]
-        return tuple(span for future in found for span in future.result())
+        futures = [
+            self._threads[first].submit(cut_group, stored, groups, number) for number, first in enumerate(firsts)
+        ]
+        return tuple(span for future in futures for span in future.result())
 
     def _product(self, i: int, stored: StoredMatrix, major: Any) -> PartProduct:
-        """Part i with that `major` on its device, and room for its vectors."""
+        """Return partition i with the given `major` on its device, and its vectors."""
         device, on_host = self._devices[i], part_of(stored, self.spans[i], major)
         by_rows = self._partitioning.axis == "rows"
         lines = on_host.span.stop - on_host.span.first
@@ -180,13 +187,13 @@ class DistributedMatrix:
     def _check(self, name: str, vector: Any, size: int) -> None:
         if vector.dtype != np.float64 or vector.shape != (size,):
             raise InputError(
-                f"{name} is {vector.dtype} {vector.shape}; a matrix of {self.shape[0]} × {self.shape[1]} "
+                f"{name} is {vector.dtype} {vector.shape}, but a matrix of {self.shape[0]} × {self.shape[1]} "
                 f"needs float64 ({size},)."
             )
 
 
 def _each(threads: Sequence[ThreadPoolExecutor], count: int, function: Callable[[int], None]) -> None:
-    """Calls a function with the number of each device, in its thread if it has one."""
+    """Call a function with each device number, in the thread of the device if it has one."""
     if not threads:
         for i in range(count):
             function(i)

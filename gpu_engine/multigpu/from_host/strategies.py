@@ -1,6 +1,6 @@
-"""STRATEGIES: what is balanced when a matrix is divided, what is done where, and what is sent.
+"""Strategies of an SpMV from host memory: how it is balanced, partitioned, sent, and merged (STRATEGIES).
 
-Source: MSREP paper, §4 and §5.3; those in chunks are ours.
+Source: MSREP paper, §4 and §5.3; the strategies in chunks are from Sparsight.
 """
 
 import itertools
@@ -18,15 +18,16 @@ from gpu_engine.parameters import find_by_name
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """How a product is organised.
+    """Organization of an SpMV from host memory.
 
-    balanced  parts have equal nonzeros, else equal rows or columns
-    threads   a thread of the host for each device; else one does everything, device by device
-    offload   devices write their own local lines; where columns are cut the first gathers and adds the results
-    by_node   the matrix is cut among NUMA nodes first, then by a thread of each among its devices
-    placement, affinity  where arrays of the host lie, and whether threads stay on the nodes of their devices
-    pipelined  parts of CSR are sent in chunks, and what is there is multiplied and sent back meanwhile
-    packed     chunks are sent in fewer bytes where they pack; kept: as they were packed before the product
+    balanced   partitions have equal nonzeros; otherwise equal rows or columns
+    threads    one host thread per device; otherwise one thread visits the devices in turn
+    offload    devices compute their local pointers; partitioned by columns, the first device gathers and adds results
+    by_node    the matrix is divided among NUMA nodes first, then among the devices of each node, in one thread per node
+    placement, affinity  NUMA nodes of the host arrays; whether host threads stay on the nodes of their devices
+    pipelined  CSR partitions are sent in chunks; chunks that have arrived are multiplied and returned meanwhile
+    packed     chunks are compressed if possible
+    prepacked  chunks are compressed before the timing starts
     """
 
     name: str
@@ -39,25 +40,25 @@ class Strategy:
     affinity: bool
     pipelined: bool = False
     packed: bool = False
-    kept: bool = False
+    prepacked: bool = False
 
     @property
     def in_chunks(self) -> bool:
-        """Whether `chunks.ChunkedProduct` multiplies, which is ours; the others are the paper's."""
+        """Return whether `chunks.ChunkedProduct` computes the SpMV; the strategies of the paper do not use it."""
         return self.pipelined or self.packed
 
     def merge_place(self, axis: Axis) -> MergePlace:
-        """Where the paper merges (§4.3)."""
+        """Return the merge place of the paper (§4.3)."""
         return "gather" if self.offload and axis == "columns" else "host"
 
     def start_threads(self, devices: Sequence[Device]) -> list[ThreadPoolExecutor]:
-        """The thread of the host for each device, if they have any."""
+        """Start and return one host thread per device; return none if the strategy has no threads."""
         if not self.threads:
             return []
         return [thread_beside(device) if self.affinity else ThreadPoolExecutor(1) for device in devices]
 
     def cut(self, stored: StoredMatrix, devices: Sequence[Device], pieces: int = 1) -> tuple[Span, ...]:
-        """So many parts for each device."""
+        """Return `pieces` partitions per device."""
         if not self.balanced:
             return cut_by_lines(stored, pieces * len(devices))
         groups = node_groups(devices) if self.by_node else (len(devices),)
@@ -67,7 +68,7 @@ class Strategy:
 PAPER_STRATEGIES: tuple[Strategy, ...] = (
     Strategy(
         name="baseline",
-        summary="Equal rows or columns for each device; one thread of the host cuts, copies and merges.",
+        summary="Equal rows or columns per device; one host thread partitions, copies, and merges.",
         balanced=False,
         threads=False,
         offload=False,
@@ -77,7 +78,7 @@ PAPER_STRATEGIES: tuple[Strategy, ...] = (
     ),
     Strategy(
         name="p*",
-        summary="Equal nonzeros for each device; a thread of the host for each cuts, copies and merges.",
+        summary="Equal nonzeros per device; one host thread per device partitions, copies, and merges.",
         balanced=True,
         threads=True,
         offload=False,
@@ -87,7 +88,7 @@ PAPER_STRATEGIES: tuple[Strategy, ...] = (
     ),
     Strategy(
         name="p*-opt",
-        summary="As p*, cut and placed by NUMA nodes; devices write local lines, and one adds up columns' results.",
+        summary="As p*, by NUMA nodes; devices compute local pointers, and one device adds results of columns.",
         balanced=True,
         threads=True,
         offload=True,
@@ -104,38 +105,39 @@ STRATEGIES: tuple[Strategy, ...] = (
     replace(
         _OPT,
         name="p*-pipelined",
-        summary="As p*-opt for pCSR, in chunks: one is copied, one multiplied, one sent back.",
+        summary="As p*-opt for pCSR, in chunks: one is copied, one multiplied, one returned.",
         pipelined=True,
     ),
     replace(
         _OPT,
         name="p*-packed",
-        summary="As p*-opt for pCSR, all packed on the host first: fewer bytes over the links.",
+        summary="As p*-opt for pCSR, compressed on the host first: fewer bytes over the links.",
         packed=True,
     ),
     replace(
         _OPT,
         name="p*-packed-pipelined",
-        summary="Both at once: while a link waits, chunks are sent as they are.",
+        summary="As p*-pipelined, with compressed chunks; a waiting link gets uncompressed ones.",
         pipelined=True,
         packed=True,
     ),
     replace(
         _OPT,
         name="p*-prepacked",
-        summary="As p*-packed-pipelined, packed before the product and kept so for many.",
+        summary="As p*-packed-pipelined, compressed once before the timing starts.",
         pipelined=True,
         packed=True,
-        kept=True,
+        prepacked=True,
     ),
 )
 
 
 def find_strategy(name: str) -> Strategy:
-    """The strategy of that name; raises ParameterError naming the known ones."""
-    return find_by_name("strategy", name, {own.name: own for own in STRATEGIES}, "known strategies")
+    """Return a strategy by name; raise ParameterError listing the known ones."""
+    by_name = {strategy.name: strategy for strategy in STRATEGIES}
+    return find_by_name("strategy", name, by_name, "known strategies")
 
 
 def node_groups(devices: Sequence[Device]) -> tuple[int, ...]:
-    """How many devices in a row hang on the same node."""
+    """Return the numbers of consecutive devices on the same NUMA node."""
     return tuple(len(list(group)) for _, group in itertools.groupby(devices, key=lambda device: device.node))

@@ -1,4 +1,4 @@
-"""Products of one batch: every kernel converted, checked against SciPy and sampled in the same interleaved rounds."""
+"""BatchExperiment: converts one batch for all kernels, verifies them against SciPy, and samples them together."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,29 +23,29 @@ BEST_OF = frozenset(kernel.name for kernel in DIAGONALS)
 
 @dataclass(frozen=True, slots=True)
 class BatchDetails(Details):
-    """What a measurement of the `batched` study says beside what all say."""
+    """Fields specific to measurements of the study `batched`."""
 
     study: ClassVar[str] = "batched"
 
-    batch_size: int | None = described("Problems of the batch, of whose product the times are.", None)
+    batch_size: int | None = described("Number of matrices in the batch.", None)
     moved_bytes: int | None = described(
-        "Bytes of the layout that a product reads at least: without values of padding that it does not load.", None
+        "Bytes of the layout that an SpMV must read, without padding values that it does not load.", None
     )
     vector_bytes: int | None = described(
-        "Bytes of x and y that a product moves: x read, y written and, where it adds, read.", None
+        "Bytes of x and y that an SpMV moves: read x, write y, and read y if it accumulates.", None
     )
-    convert_s: float | None = described("Seconds of the conversion from CSR on this device, once.", None)
-    convert_peak_bytes: int | None = described("Bytes: peak memory of that conversion.", None)
+    convert_s: float | None = described("Seconds of the one-time conversion from CSR on this device.", None)
+    convert_peak_bytes: int | None = described("Peak memory of that conversion, in bytes.", None)
 
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """What to measure of a batch.
+    """Plan of the measurements of a batch.
 
-    kernels   every kernel that a case names, and those that BEST chooses from
-    adds      y := A·x + y instead of y := A·x
-    loop_max  most problems for kernels that launch something for each
-    energy_s  seconds of repeats for the energy of a product; 0: not measured
+    kernels   kernels of the cases, and those that BEST chooses from
+    adds      whether y := A·x + y instead of y := A·x
+    loop_max  largest batch for kernels with one launch per matrix
+    energy_s  seconds of repeated SpMVs for the energy measurement; 0: off
     """
 
     kernels: tuple[BatchKernel, ...]
@@ -57,14 +57,14 @@ class BatchPlan:
 
 
 class BatchExperiment(Experiment):
-    """All kernels of one batch.
+    """Experiment with all kernels of one batch.
 
-    compose  makes the batch; raises ParameterError where there is none to multiply
-    names    of the matrices of a mixed batch, for the records
+    compose  creates the batch; raises ParameterError if it has no matrices to multiply
+    names    names of the matrices of a mixed batch, for the records
     """
 
     details = BatchDetails
-    beginning = "making the batch and its reference product"
+    beginning = "making the batch and its reference result"
 
     def __init__(
         self,
@@ -80,14 +80,14 @@ class BatchExperiment(Experiment):
         self.names = {"matrices": ", ".join(names)} if names else {}
 
     def known(self, case: Case) -> Fields:
-        """How many problems the batch has."""
+        """Return the batch size, a field of every record."""
         return {"batch_size": int(dict(case.axes)["batch"])}
 
     def load(self) -> Sequence[Candidate]:
-        """The batch, x, y and the reference on the device; raises LayoutTooLargeError before any is made."""
+        """Load the batch, x, y and the expected y; raise LayoutTooLargeError before any is created."""
         self.composition = self._compose()
         rows, cols = self.composition.n_rows, self.composition.n_cols
-        # x, y, the y before, and three arrays of the reference.
+        # x, y, the previous y, and three arrays of the expected result.
         self.held_bytes = self.composition.bytes_needed + 8 * cols + 5 * 8 * rows
         check_room(self.held_bytes, self.bench.layout_bytes)
         xp = self.bench.xp
@@ -96,55 +96,55 @@ class BatchExperiment(Experiment):
         self.x, self.y = self.expected.x, xp.empty(rows)
         self.start = xp.asarray(self.composition.start()) if self.plan.adds else POISON
         self.vector_bytes = 8 * cols + (16 if self.plan.adds else 8) * rows
-        wanted = {case.kernel for case in self.cases}
-        if BEST in wanted:
-            wanted |= BEST_OF
-        return [BatchCandidate(self, kernel) for kernel in self.plan.kernels if kernel.name in wanted]
+        names = {case.kernel for case in self.cases}
+        if BEST in names:
+            names |= BEST_OF
+        return [BatchCandidate(self, kernel) for kernel in self.plan.kernels if kernel.name in names]
 
     def rows_written(self) -> int:
-        """Elements of y that any product must write: none of an empty row where it adds."""
+        """Return the number of elements of y that an SpMV must write; with accumulation not those of empty rows."""
         if not self.plan.adds:
             return self.composition.n_rows
         occupied = [np.count_nonzero(np.diff(m.indptr)) for m in self.composition.matrices]
         return int(np.asarray(occupied)[self.composition.order].sum())
 
     def derived(self, measured: Sequence[Measurement]) -> Iterator[Measurement]:
-        """The best of the algorithms on the block-diagonal matrix."""
+        """Yield the measurement of the best algorithm on the block-diagonal matrix."""
         rivals = [m for m in measured if m.kernel in BEST_OF]
         yield from (best_of(rivals, case) for case in self.cases if case.kernel == BEST)
 
 
 class BatchCandidate(ProductCandidate):
-    """A kernel of batches."""
+    """A kernel of batched SpMV as a candidate."""
 
     def __init__(self, experiment: BatchExperiment, kernel: BatchKernel) -> None:
         cases = {case.cache: case for case in experiment.cases if case.kernel == kernel.name}
-        # The energy of a call comes from hundreds of them in one graph: too many launches for a loop.
+        # Energy is measured over hundreds of calls in one CUDA graph: too many launches for a launch loop.
         energy_s = 0.0 if kernel.name in LOOPS else experiment.plan.energy_s
         super().__init__(kernel.name, cases, experiment.bench, energy_s)
         self._experiment, self._kernel = experiment, kernel
         self.layout = kernel.store
-        # Asked once: to know what problems share takes as long as storing it.
+        # Computed once, because finding shared patterns takes as long as storing them.
         self.bytes_needed = kernel.bytes_needed(experiment.batch)
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The hash of the kernel's source, the versions of what it calls, and the matrices of a mixed batch."""
+        """Hash of the kernel source, versions of its libraries, and the matrices of a mixed batch."""
         source = self._kernel.source_hash(self._experiment.backend)
         return {"source": source, **self._kernel.libraries(), **self._experiment.names}
 
     @property
     def sources(self) -> Collection[CudaSource]:
-        """That of its kernel."""
+        """CUDA sources of the kernel."""
         return self._kernel.sources
 
     def prepare(self) -> Callable[[], Fields]:
-        """Stores the batch, multiplies it once and checks every element."""
+        """Convert the batch, run one SpMV and verify every element."""
         run = self._experiment
         count = run.composition.count
         if self.name in LOOPS and count > run.plan.loop_max:
             raise ParameterError(
-                f"one launch a problem: {count} problems are more than {run.plan.loop_max}, the loop_max"
+                f"one launch per matrix, and the batch has {count} matrices (limit: loop_max={run.plan.loop_max})"
             )
         kernel = self._kernel
         self.arrays, fields = run.converted(kernel.store, self.bytes_needed, lambda: kernel.store(run.batch))
@@ -156,17 +156,17 @@ class BatchCandidate(ProductCandidate):
         return lambda: {**fields, "batch_size": count, "note": note, "max_error": error}
 
     def turns(self, cache: Cache) -> Callable[[], float]:
-        """Turns of the product."""
-        # From call to call a y that is added to grows by A·x: linearly, so that it never overflows.
+        """Return a function that times one turn of SpMVs."""
+        # With accumulation y grows by A·x per call: linearly, so that it never overflows.
         self._experiment.y[...] = 0.0
         return self.bench.turns(self.product(), captured=self._kernel.captured)(cache)
 
     def least_s(self, cache: Cache) -> float:
-        """By the bytes of the layout and of y."""
+        """Return the least seconds for the bytes of the layout and of y."""
         return self.bench.least_s(self._kernel.layout_bytes(self.arrays) + 8 * self._experiment.rows_written(), cache)
 
     def rates(self, timing: Timing, cache: Cache, rounds: Rounds) -> Fields:  # noqa: ARG002
-        """GFLOP/s, the floor, and the bytes of layout and vectors."""
+        """Return GFLOP/s, the roofline time, and the bytes of layout and vectors."""
         run = self._experiment
         compulsory = run.batch.compulsory_bytes(run.plan.adds)
         return {
@@ -177,9 +177,9 @@ class BatchCandidate(ProductCandidate):
         }
 
     def product(self) -> Callable[[], None]:
-        """A call of the kernel on the layout of that moment."""
+        """Return a call of the kernel on its current layout."""
         product = self._kernel.product(self._experiment.backend)
         if product is None:
-            raise KernelError(f"{self.name} does not exist on {self._experiment.backend}.")
+            raise KernelError(f"{self.name} is not available on {self._experiment.backend}.")
         run = self._experiment
         return lambda: product(self.arrays, run.x, run.y, run.plan.adds)

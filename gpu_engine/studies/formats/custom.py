@@ -1,4 +1,4 @@
-"""ProductsWithCustomKernels: the products of one matrix with custom kernels among them."""
+"""ProductsWithCustomKernels: the SpMV kernels of one matrix, with custom kernels among them."""
 
 from collections.abc import Sequence
 
@@ -9,13 +9,13 @@ from gpu_engine.custom_kernels.tamper_check import TamperCheck
 from gpu_engine.measure import Bench
 from gpu_engine.records import Case
 from gpu_engine.sampling.experiment import Candidate
-from gpu_engine.studies.formats.entrant import Entrant
+from gpu_engine.studies.formats.custom_kernel import CustomKernelCandidate
 from gpu_engine.studies.formats.experiment import SamplingPlan
 from gpu_engine.studies.formats.lent import LentProducts
 
 
 class ProductsWithCustomKernels(LentProducts):
-    """As Products, with the custom kernels last: what they do wrong is theirs, and the others are measured on."""
+    """Products with the custom kernels last; an error of a custom kernel does not affect the other kernels."""
 
     def __init__(
         self,
@@ -29,12 +29,12 @@ class ProductsWithCustomKernels(LentProducts):
         self._references = references
 
     def load(self) -> Sequence[Candidate]:
-        """The kernels, then the custom kernels whose cases are asked for; all that is ours is sealed before."""
+        """Return the kernels, then the requested custom kernels; the tamper check starts before their code runs."""
         candidates = super().load()
-        wanted = [reference for reference in self._references if self.cases_of(reference.kernel)]
-        if not wanted:
+        requested = [reference for reference in self._references if self.cases_of(reference.kernel)]
+        if not requested:
             return candidates
         self.lend()
         seal = TamperCheck(self.bench.stopwatch, backend=self.backend)
         examiner = Examiner(self.host)
-        return [*candidates, *(Entrant(self, reference, examiner, seal) for reference in wanted)]
+        return [*candidates, *(CustomKernelCandidate(self, reference, examiner, seal) for reference in requested)]

@@ -1,4 +1,4 @@
-"""Products of one matrix: every kernel converted, checked against SciPy and sampled in the same interleaved rounds."""
+"""Products: converts all kernels of one matrix, verifies them against SciPy, and samples them in the same rounds."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,34 +20,34 @@ from gpu_engine.verify import POISON, check, reference
 
 @dataclass(frozen=True, slots=True)
 class ProductDetails(Details):
-    """What a measurement of the `formats` study says beside what all say."""
+    """Fields specific to measurements of the study `formats`."""
 
     study: ClassVar[str] = "formats"
 
-    convert_s: float | None = described("Seconds of the conversion from CSR on this device, once.", None)
-    convert_peak_bytes: int | None = described("Bytes: peak memory of that conversion.", None)
+    convert_s: float | None = described("Seconds of the one-time conversion from CSR on this device.", None)
+    convert_peak_bytes: int | None = described("Peak memory of that conversion, in bytes.", None)
     reorder_s: float | None = described(
-        "Seconds on the host to find a new order and permute the matrix; null in the given order.", None
+        "Seconds on the host to compute the reordering and permute the matrix, once; null without reordering.", None
     )
-    permute_s: float | None = described("Seconds to bring x into the new order and y back, once.", None)
-    replays: int | None = described("Runs whose y was compared with that of the first one, bit by bit.", None)
+    permute_s: float | None = described("Seconds to permute x and to permute y back, once.", None)
+    replays: int | None = described("Number of runs whose y was compared bit by bit with that of the first run.", None)
     bitwise_reproducible: bool | None = described(
-        "Whether all of them gave the same bits; null where nobody has looked.", None
+        "true if all of these runs gave identical y; null if not checked.", None
     )
     reproducible_rebuild: bool | None = described(
-        "Whether a second build of the layout gave the same bits too; null where its conversion takes over 256 MiB or "
-        "0.25 s, where runs differ anyway, and where nobody has looked.",
+        "true if a second conversion gave identical y too; null if not checked (conversion above 256 MiB or 0.25 s, "
+        "or runs already differ).",
         None,
     )
 
     @property
     def is_one_product(self) -> bool:
-        """It always is."""
+        """True: every measurement of the study is of one SpMV."""
         return True
 
     @property
     def is_reproducible(self) -> bool | None:
-        """Whether all runs gave the same bits, and so did a second build of the layout where there was one."""
+        """True if all runs, and a rebuild of the layout if there was one, gave identical bits; None if not checked."""
         return (
             self.bitwise_reproducible and self.reproducible_rebuild is not False
             if self.bitwise_reproducible is not None
@@ -56,13 +56,15 @@ class ProductDetails(Details):
 
 
 GATHER, PERMUTE = "probe/gather", "probe/permute"
-"""What is timed beside the kernels: the gather probe, and moving x and y into a new order."""
+"""Names of the probes in the rounds: the gather probe, and the permutation of x and y."""
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingPlan:
-    """How to sample: cache states, interleaved rounds, the kernel that enters twice, seconds of repeats for energy, the
-    order of rows and columns, and whether the products are those of Aᵀ.
+    """Sampling plan of a matrix.
+
+    It has the cache states, the number of rounds, the control kernel, the seconds of repeated SpMVs for energy, the
+    reordering, and whether the kernels multiply with Aᵀ.
     """
 
     caches: tuple[Cache, ...]
@@ -74,9 +76,9 @@ class SamplingPlan:
 
 
 class Products(Experiment):
-    """All kernels of one matrix or of its transpose, in a new order where the plan names one.
+    """Experiment with all kernels of one matrix or of its transpose, reordered if the plan says so.
 
-    formats  those whose kernels the cases name; None: ours and the competitors
+    formats  formats of the kernels in the cases; None: Sparsight formats and libraries
     """
 
     details = ProductDetails
@@ -96,11 +98,11 @@ class Products(Experiment):
         self.reordered: Reordered | None = None
 
     def load(self) -> Sequence[Candidate]:
-        """Matrix, x, y and the expected y on the device; the reference kernel first, then as the formats come."""
+        """Load the matrix, x, y and the expected y; return the control kernel first, then the order of the formats."""
         if not self.host.nnz:
-            raise ParameterError("the matrix has no entries")
+            raise ParameterError("the matrix has no nonzeros")
         if self.plan.transposed:
-            # What a kernel makes of Aᵀ is what it makes of a matrix like any other: its layout is that of Aᵀ.
+            # Kernels treat Aᵀ like any other matrix: they convert Aᵀ to their layout.
             self.host = transpose(self.host)
         if self.plan.order != GIVEN:
             self.reordered = reorder(self.plan.order, self.host)
@@ -110,59 +112,59 @@ class Products(Experiment):
         self.expected = expected.on(self.bench.xp)
         self.x, self.y = self.expected.x, self.bench.xp.empty(self.host.n_rows)
         self.held_bytes = 2 * self.matrix.stored_bytes
-        wanted = {self._plain(case) for case in self.cases}
-        if BEST in wanted:
-            wanted |= set(competitor_names(self.backend))
-        wanted.add(self.plan.reference)
+        names = {self._plain(case) for case in self.cases}
+        if BEST in names:
+            names |= set(competitor_names(self.backend))
+        names.add(self.plan.reference)
         known = [(name, f, k) for f in self.formats for name, k in f.kernels_on(self.backend)]
-        found = [ProductKernel(self, name, f, k) for name, f, k in known if name in wanted]
-        return sorted(found, key=lambda c: c.kernel != self.plan.reference)
+        kernels = [ProductKernel(self, name, f, k) for name, f, k in known if name in names]
+        return sorted(kernels, key=lambda c: c.kernel != self.plan.reference)
 
     def cases_of(self, kernel: str) -> Mapping[Cache, Case]:
-        """The cases of a kernel, whose names there have the order added."""
+        """Return the cases of a kernel by cache state; their kernel names include the reordering."""
         return {case.cache: case for case in self.cases if self._plain(case) == kernel}
 
     def probes(self) -> Sequence[Timed]:
-        """The gather probe, and in a new order moving x and y."""
+        """Return the gather probe and, with a reordering, the permutation of x and y."""
         calls = {GATHER: self.bench.stopwatch.gather(self.matrix, self.x)}
         if self.reordered is not None:
             calls[PERMUTE] = moving(self.reordered, self.x, self.y, self.bench.xp)
         return [Timed(name, self.bench.turns(call)) for name, call in calls.items()]
 
     def derived(self, measured: Sequence[Measurement]) -> Iterator[Measurement]:
-        """The best of the competitors."""
+        """Yield the measurement of the best library kernel."""
         algorithms = competitor_names(self.backend)
         rivals = [m for m in measured if self._plain(m) in algorithms]
         yield from (best_of(rivals, case) for case in self.cases if self._plain(case) == BEST)
 
-    def _plain(self, own: Case | Measurement) -> str:
-        """The kernel without its order."""
-        return own.kernel.removesuffix(ordered("", self.plan.order))
+    def _plain(self, named: Case | Measurement) -> str:
+        """Return the kernel name without the reordering."""
+        return named.kernel.removesuffix(ordered("", self.plan.order))
 
 
 class ProductKernel(ProductCandidate):
-    """A kernel of a format."""
+    """A kernel of a format as a candidate."""
 
     def __init__(self, products: Products, name: str, f: Format, kernel: Kernel) -> None:
         super().__init__(name, products.cases_of(name), products.bench, products.plan.energy_s)
         self._products, self._format, self._kernel = products, f, kernel
         self._launch: Launch | None = None
-        # cuSPARSE's formats have one name.
+        # Formats of cuSPARSE have the name of their library.
         self.layout = f.title
         self.bytes_needed = f.bytes_needed(products.matrix)
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The hash of the kernel's source, and the version of a competitor."""
+        """Hash of the kernel source, and the version of a library."""
         return {"source": self._kernel.source_hash(self._products.backend), **self._kernel.libraries()}
 
     @property
     def sources(self) -> Collection[CudaSource]:
-        """Those of its kernel."""
+        """CUDA sources of the kernel."""
         return self._kernel.sources
 
     def prepare(self) -> Callable[[], Fields]:
-        """Converts, multiplies once, checks every element, and looks whether further runs give the same bits."""
+        """Convert, run one SpMV, verify every element, and check bitwise reproducibility."""
         run, f = self._products, self._format
         self.arrays, fields = run.converted(f.title, self.bytes_needed, lambda: f.from_csr(run.matrix))
         self._launch = None
@@ -174,17 +176,17 @@ class ProductKernel(ProductCandidate):
         return lambda: {**fields, "max_error": error, **same}
 
     def repeated(self, matrix: CsrMatrix, x: Any, y: Any, conversion: Fields) -> Fields:
-        """Whether further runs, and one with a second layout of the matrix, make the bits of y of x again."""
+        """Return the fields of bitwise reproducibility: further runs, and one on a rebuilt layout, against y."""
         kernel, backend, convert = self._kernel, self._products.backend, self._format.from_csr
         second = (lambda: kernel.bound(backend, convert(matrix))) if is_built_twice(conversion) else None
         return compared(self.bench.stopwatch, x, y, kernel.bound(backend, self.arrays), second)
 
     def least_s(self, cache: Cache) -> float:
-        """By the bytes of the layout and of y."""
+        """Return the least seconds for the bytes of the layout and of y."""
         return self.bench.least_s(self._kernel.layout_bytes(self.arrays) + 8 * self._products.host.n_rows, cache)
 
     def rates(self, timing: Timing, cache: Cache, rounds: Rounds) -> Fields:
-        """GFLOP/s, both floors, and what a new order costs."""
+        """Return GFLOP/s, roofline time, gather probe and, with a reordering, its cost."""
         run = self._products
         compulsory = run.host.compulsory_bytes
         fields = {
@@ -197,7 +199,7 @@ class ProductKernel(ProductCandidate):
         return fields
 
     def product(self) -> Callable[[], None]:
-        """A call of the kernel on the layout of that moment, to which it is bound once."""
+        """Return a call of the kernel on its current layout, bound once."""
         run = self._products
 
         def multiply() -> None:
@@ -208,6 +210,6 @@ class ProductKernel(ProductCandidate):
         return multiply
 
     def release(self) -> None:
-        """Gives back the layout, and what is bound to it."""
+        """Free the layout and the launch bound to it."""
         super().release()
         self._launch = None

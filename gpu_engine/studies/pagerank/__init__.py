@@ -1,4 +1,4 @@
-"""Study `pagerank`: how an adaptive-precision PageRank spends its iterations, and what that gains over fp64."""
+"""Study `pagerank`: measures complete PageRank runs with adaptive precision against fp64."""
 
 import dataclasses
 import itertools
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gpu_engine.competitors.cugraph import TOLD, TOLERANCE, VERIFIED, peer_names
+from gpu_engine.competitors.cugraph import TOLERANCE, TOLERANCE_EPSILON, TOLERANCE_VERIFIED, peer_names
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings import pagerank
@@ -17,48 +17,64 @@ from gpu_engine.pagerank.graph import PageRankParams, not_a_graph
 from gpu_engine.pagerank.kernels import RankKernel, kernels_on
 from gpu_engine.parameters import parameter
 from gpu_engine.records import BACKENDS, Case, DeviceInfo, MatrixInfo, Record
-from gpu_engine.sampling.effort import BUDGET_S, ENERGY, SAMPLING, SHARE, Effort, Energy, Sampling
 from gpu_engine.sampling.run import by_matrix, measure
+from gpu_engine.sampling.sampling_options import (
+    ENERGY,
+    SAMPLING,
+    SHARE,
+    TIME_LIMIT_S,
+    Energy,
+    Sampling,
+    SamplingOptions,
+)
 from gpu_engine.studies.pagerank.experiment import PageRankExperiment
 from gpu_engine.studies.pagerank.graph_runs import PageRankPlan
 
 ITERATIONS_EXPECTED = 100
-RUNS_BESIDE = 5
-"""Runs of a case beside its rounds: the first ones, and those that are timed part by part."""
+EXTRA_RUNS = 5
+"""Runs of a case in addition to its rounds: the first runs, and the runs that are timed by phase."""
 
 AtEnd = Literal["fp64", "segments"]
 
 
 @dataclass(frozen=True, slots=True)
 class PagerankParams(PageRankParams):
-    """Parameters of the study: those of the ranks, and which runs to measure."""
+    """Parameters of the study `pagerank`: those of PageRank itself, and the runs to measure."""
 
-    kernels: tuple[str, ...] = parameter((), "Kernels to measure; empty: all that the device has.")
+    kernels: tuple[str, ...] = parameter((), "Kernels to measure (default: all that the device supports).")
     start_segments: tuple[int, ...] = parameter(
-        (1,), "Segments that the first iteration reads; every combination is a schedule.", min_length=1, ge=1, le=4
+        (1,),
+        "Segments that the first iteration reads. Every combination of these values is a schedule.",
+        min_length=1,
+        ge=1,
+        le=4,
     )
     raise_at: tuple[float, ...] = parameter(
-        (16.0,), "Read more when γ ≤ raise_at · 2^(−mantissa bits read).", min_length=1, ge=0, le=1e6
+        (16.0,), "Read one more segment when γ ≤ raise_at · 2^(−mantissa bits read).", min_length=1, ge=0, le=1e6
     )
-    stall_ratio: float = parameter(0.98, "Read more when γ > stall_ratio · γ of the iteration before.", ge=0, le=10)
+    stall_ratio: float = parameter(
+        0.98, "Read one more segment when γ > stall_ratio · γ of the previous iteration.", ge=0, le=10
+    )
     final_storage: tuple[AtEnd, ...] = parameter(
         ("fp64",),
-        "At full precision, matrix values become fp64 in place, as in the paper, or stay in segments.",
+        "Storage of matrix values at full precision: fp64 in place, as in the paper, or segments.",
         min_length=1,
     )
-    rounds: int = parameter(9, "Interleaved rounds; the interval is bootstrapped over them.", ge=9, le=199)
+    rounds: int = parameter(
+        9, "Number of interleaved rounds, over which confidence intervals are computed.", ge=9, le=199
+    )
     sampling: Sampling = parameter(*SAMPLING)  # noqa: RUF009 (a field)
-    time_limit_s: float = parameter(*BUDGET_S, ge=0.0, le=86_400.0)
-    energy_s: float = parameter(0.2, "Seconds of repeats for the energy of a run; 0: not measured.", ge=0.0, le=10.0)
+    time_limit_s: float = parameter(*TIME_LIMIT_S, ge=0.0, le=86_400.0)
+    energy_s: float = parameter(0.2, "Seconds of repeated runs for the energy measurement (0 = off).", ge=0.0, le=10.0)
     energy: Energy = parameter(*ENERGY)  # noqa: RUF009 (a field)
-    top: int = parameter(20, "Highest ranks to keep.", ge=1, le=1000)
+    top: int = parameter(20, "Number of highest-ranked pages to store.", ge=1, le=1000)
 
 
 @dataclass(frozen=True, slots=True)
 class _Variant:
-    """A kernel with its schedule, or another library's PageRank.
+    """A kernel with its schedule, or PageRank of another library.
 
-    run  the kernel, its schedule and whether values become fp64 at its end; None of a library
+    run  the kernel, its schedule, and whether values become fp64 at its end; None for a library
     """
 
     name: str
@@ -67,80 +83,84 @@ class _Variant:
 
 
 class PagerankStudy:
-    """One run from e/n to γ < ε per kernel and schedule, all of a graph in the same interleaved rounds.
+    """Study of one PageRank run from e/n to γ < ε per kernel and schedule, with all runs of a graph in the same rounds.
 
-    On a GPU cuGraph runs beside them, told ε and then what brings the residual of its ranks under ε.
+    On a GPU it also measures cuGraph, with tolerance ε and with a tolerance for which the residual of its ranks is
+    below ε.
     """
 
     name = "pagerank"
     details = PageRankDetails
     findings = staticmethod(pagerank.findings)
-    question = "How does an adaptive-precision PageRank spend its iterations, and what does that gain?"
+    question = "How does an adaptive-precision PageRank spend its iterations, and what speedup does it give?"
     several = False
     backends = BACKENDS
     Params = PagerankParams
 
     def names(self, backend: str) -> Mapping[str, tuple[str, ...]]:
-        """The kernels of a backend, and other libraries."""
+        """Return the kernels of a backend and of other libraries."""
         return {"kernels": (*(kernel.name for kernel in kernels_on(backend)), *peer_names(backend))}
 
     def refusal(self, matrix: MatrixInfo) -> str:
-        """Of a matrix that is no graph."""
+        """Return why a matrix is not a graph; empty if it is one."""
         return not_a_graph(matrix.n_rows, matrix.n_cols)
 
     def cases(self, params: PagerankParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
-        """Matrix by matrix, kernel by kernel, schedule by schedule; raises ParameterError on a kernel not there."""
+        """Yield the cases by matrix, kernel and schedule; raise ParameterError for an unknown kernel."""
         variants = _variants(params, device.backend)
         return (Case(m.id, v.name, "warm", v.axes) for m in matrices for v in variants)
 
     def estimate_s(self, params: PagerankParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
-        """Starting once, then per matrix and variant the runs of the rounds and of the phases."""
+        """Return the expected seconds: one start, then per matrix and variant the runs of rounds and phases."""
         variants = len(_variants(params, device.backend))
         gpu = device.backend == "cuda"
-        # Bytes/s of iterations, and nonzeros/s of conversions and checks.
-        rate, entries, overhead, start = (1e12, 4e7, 0.05, 2.0) if gpu else (1.2e10, 1e7, 0.05, 1.5)
+        # Bytes/s of iterations, and nonzeros/s of conversion and verification.
+        rate, nonzeros, overhead, start = (1e12, 4e7, 0.05, 2.0) if gpu else (1.2e10, 1e7, 0.05, 1.5)
         iterations = min(ITERATIONS_EXPECTED, params.iterations_max)
-        rounds, effort = SHARE[params.sampling] * params.rounds, Effort.of(params)
+        rounds, options = SHARE[params.sampling] * params.rounds, SamplingOptions.of(params)
         seconds = start
         for m in matrices:
             run_s = iterations * 14 * m.nnz / rate
-            seconds += variants * (overhead + RUNS_BESIDE * run_s + m.nnz / entries)
-            seconds += effort.expected_s(variants * run_s, rounds)
+            seconds += variants * (overhead + EXTRA_RUNS * run_s + m.nnz / nonzeros)
+            seconds += options.expected_s(variants * run_s, rounds)
         return seconds
 
     def run(
         self, params: PagerankParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
     ) -> Iterator[Record]:
-        """Measures the cases of `todo`; those of one matrix share their rounds."""
+        """Yield the records of `todo`; cases of one matrix share their rounds."""
         known = {(v.name, v.axes): v.run for v in _variants(params, bench.device.backend)}
         kernels = {case.key: run for case in todo if (run := known[case.kernel, case.axes])}
         stops, needed = params.sampling == "adaptive", {case.key for case in todo if is_needed(case)}
         plan = PageRankPlan(params, kernels, params.rounds, params.energy_s, params.top, stops, needed)
-        found = (PageRankExperiment(plan, cases, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
-        return measure(bench, found, Effort.of(params))
+        experiments = (
+            PageRankExperiment(plan, cases, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo)
+        )
+        return measure(bench, experiments, SamplingOptions.of(params))
 
 
 def _variants(params: PagerankParams, backend: str) -> tuple[_Variant, ...]:
-    """Kernels in the order of KERNELS, those with segments once a schedule; then other libraries.
+    """Return the kernels in the order of KERNELS, those with segments once per schedule; then other libraries.
 
-    Raises ParameterError where the parameters contradict each other or the backend.
+    Raise ParameterError if the parameters contradict each other or the backend.
     """
     if backend == "cpu" and "segments" in params.final_storage:
-        raise ParameterError("final_storage is segments; on a CPU values become fp64 at full precision. Choose fp64.")
-    common, peers = _changed(params), peer_names(backend)
-    found = []
-    for kernel in kernels_on(backend, params.kernels, peers):
+        raise ParameterError("final_storage=segments needs a GPU. On a CPU choose fp64.")
+    common, libraries = _changed(params), peer_names(backend)
+    variants = []
+    for kernel in kernels_on(backend, params.kernels, libraries):
         if kernel.free and params.weights == "use":
             if params.kernels:
-                raise ParameterError(f"{kernel.name} keeps no values and so no weights; take weights = ignore.")
+                raise ParameterError(f"{kernel.name} stores no values and so no weights. Set weights=ignore.")
             continue
         if not kernel.segments:
-            found.append(_Variant(kernel.name, common, (kernel, kernel.schedule({}), True)))
+            variants.append(_Variant(kernel.name, common, (kernel, kernel.schedule({}), True)))
             continue
         firsts = [first for first in params.start_segments if first <= kernel.segments]
         if params.kernels and not firsts:
             raise ParameterError(
-                f"start_segments is {min(params.start_segments)}; {kernel.name} has {kernel.segments} segments. Take no more than these."
+                f"start_segments is {min(params.start_segments)}, but {kernel.name} has {kernel.segments} segments. "
+                "Choose a smaller value."
             )
         at_ends = ("fp64",) if kernel.free else params.final_storage
         for first, near, final_storage in itertools.product(firsts, params.raise_at, at_ends):
@@ -152,15 +172,18 @@ def _variants(params: PagerankParams, backend: str) -> tuple[_Variant, ...]:
                 ("final_storage", final_storage),
             )
             run = kernel, kernel.schedule(fields), final_storage == "fp64"
-            found.append(_Variant(kernel.name, (*common, *axes), run))
-    for name in peers:
+            variants.append(_Variant(kernel.name, (*common, *axes), run))
+    for name in libraries:
         if not params.kernels or name in params.kernels:
-            found += [_Variant(name, (*common, (TOLERANCE, tolerance)), None) for tolerance in (TOLD, VERIFIED)]
-    # A value that is given twice is one schedule.
-    return tuple({(v.name, v.axes): v for v in found}.values())
+            variants += [
+                _Variant(name, (*common, (TOLERANCE, tolerance)), None)
+                for tolerance in (TOLERANCE_EPSILON, TOLERANCE_VERIFIED)
+            ]
+    # A parameter value that is given twice yields one schedule.
+    return tuple({(v.name, v.axes): v for v in variants}.values())
 
 
 def _changed(params: PagerankParams) -> tuple[tuple[str, str], ...]:
-    """Parameters of the ranks that are not the default: they tell runs of different questions apart."""
+    """Return the PageRank parameters that differ from the default; they distinguish runs of different problems."""
     fields = dataclasses.fields(PageRankParams)
     return tuple((f.name, f"{getattr(params, f.name)}") for f in fields if getattr(params, f.name) != f.default)

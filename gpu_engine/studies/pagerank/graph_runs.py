@@ -1,4 +1,4 @@
-"""GraphRuns: what all runs of PageRank on one graph share, our kernels and other libraries alike."""
+"""GraphRuns: the state that all PageRank runs on one graph share, of Sparsight kernels and of libraries."""
 
 import math
 from abc import abstractmethod
@@ -18,19 +18,19 @@ from gpu_engine.pagerank.run import PLAIN
 from gpu_engine.pagerank.verify import Verification, Verifier, top_pages
 from gpu_engine.records import Case
 from gpu_engine.sampling.experiment import Candidate, Experiment, Fields
-from gpu_engine.verdicts.verdict import FEWEST
+from gpu_engine.verdicts.verdict import MIN_ROUNDS_FOR_VERDICT
 
 REFERENCES = ("split/tile+fp64", "csr/thread+fp64")
-"""The first of these that is measured enters every round twice."""
+"""Control kernels: the first of these that is measured runs twice per round."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageRankPlan:
-    """What to measure of a graph: for each case its kernel and schedule, how often, and how many top pages.
+    """Plan of the measurements of a graph: kernel and schedule per case, number of rounds, and number of top pages.
 
-    kernels  by the key of the case; a case that is not there is a library's
-    stops    whether runs that are far behind another one, and not needed, are stopped where they cost too much
-    needed   keys of the cases that statements and figures are made from
+    kernels  by case key; a case without an entry is run by a library
+    stops    whether runs that are much slower than another one are stopped early, unless they are needed
+    needed   keys of the cases that statements and figures use
     """
 
     params: PageRankParams
@@ -43,26 +43,26 @@ class PageRankPlan:
 
 
 class GraphRuns(Experiment):
-    """What all runs on one graph share: the graph, its verifier, the ranks they are compared with."""
+    """Experiment on one graph: the graph, its verifier, and the reference ranks."""
 
     details = PageRankDetails
-    beginning = "making the transition matrix"
+    beginning = "computing the transition matrix"
 
     def __init__(self, plan: PageRankPlan, cases: Sequence[Case], adjacency: CsrMatrix, bench: Bench) -> None:
         super().__init__(cases, ("warm",), plan.rounds, bench)
         self.plan, self.adjacency = plan, adjacency
 
     def load(self) -> Sequence[Candidate]:
-        """The graph, its verifier, and the ranks of a run in fp64 that the others are compared with."""
+        """Load the graph, its verifier and the reference ranks of an fp64 run; return the candidates."""
         self.graph = transition_matrix(self.adjacency, self.plan.params)
         self.verifier = Verifier(self.adjacency, self.plan.params)
-        # One thread a page takes a hundred times as long on a web.
+        # On a web graph one thread per page takes a hundred times as long.
         kernel = RankKernel("csr/thread" if self.bench.xp is np else "split/tile")
         ranks = kernel.ranks(self.graph, self.plan.params, self.bench.xp)
         run = kernel.procedure.iterate(ranks, self.plan.params, PLAIN)
         self.fp64 = ranks.ranks()
-        # On a GPU the first run of what is long is one of its rounds, and timed part by part.
-        runs = 2 + FEWEST if self.bench.xp is np else FEWEST
+        # On a GPU the first run of a long candidate counts as one of its rounds and is timed by phase.
+        runs = 2 + MIN_ROUNDS_FOR_VERDICT if self.bench.xp is np else MIN_ROUNDS_FOR_VERDICT
         self.stopping = EarlyStopping(self.plan.stops, len(run.gammas), runs)
         candidates = [self.candidate(case) for case in self.cases]
         first = next((name for name in REFERENCES if any(c.kernel == name for c in candidates)), "")
@@ -70,7 +70,7 @@ class GraphRuns(Experiment):
 
     @property
     def transition(self) -> Fields:
-        """What all runs have in common."""
+        """Return the fields that all runs have in common."""
         return {
             "links": self.graph.pull.nnz,
             "dangling_pages": int(self.graph.dangling.size),
@@ -78,21 +78,21 @@ class GraphRuns(Experiment):
         }
 
     def most_s(self, case: Case) -> float:
-        """Seconds that finishing a case may cost where it is far behind: of a needed one any number, on a GPU."""
+        """Return the seconds that a much slower case may take; unlimited for a needed case on a GPU."""
         if case.key not in self.plan.needed:
             return TOGETHER_S / len(self.cases)
-        # A CPU, on which padding alone may take minutes, stands in for the device of the paper.
+        # On a CPU, which only stands in for the GPU of the paper, padding alone may take minutes.
         return TOGETHER_S if self.bench.xp is np else math.inf
 
-    def accuracy(self, found: Verification, p: Any) -> Fields:
-        """What the verifier has found of ranks, and their top pages."""
+    def accuracy(self, verification: Verification, p: Any) -> Fields:
+        """Return the fields of a verification of the ranks p, and their top pages."""
         best = top_pages(p, self.plan.top)
         return {
-            "residual": found.residual,
-            "mass_error": found.mass_error,
-            "distance": found.distance,
-            "top_k_agreement": found.top_k_agreement,
-            "top_k_slack": found.slack,
+            "residual": verification.residual,
+            "mass_error": verification.mass_error,
+            "distance": verification.distance,
+            "top_k_agreement": verification.top_k_agreement,
+            "top_k_slack": verification.slack,
             "top_pages": tuple(int(page) for page in best),
             "top_ranks": tuple(float(p[page]) for page in best),
         }

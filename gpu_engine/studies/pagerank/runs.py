@@ -1,4 +1,4 @@
-"""PageRankCandidate: a kernel with a schedule, run, verified, traced, and sampled."""
+"""PageRankCandidate: runs a kernel with a schedule, verifies and traces it, and samples its time."""
 
 import statistics
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -26,22 +26,24 @@ if TYPE_CHECKING:
     from gpu_engine.pagerank.converging import Converging
 
 PARTS_REPEATS = 3
-"""Runs timed part by part; each part's median counts."""
+"""Number of runs that are timed by phase; the median of each phase counts."""
 
 LONG_S = 0.1
-"""A run that takes so long is timed part by part once: its parts are long too."""
+"""Seconds from which a run is timed by phase only once, because its phases are long too."""
 
 LONG_ITERATION_S = 2e-3
-"""Iterations on a GPU that take so long are hardly longer where the host launches them: some 10 µs each."""
+"""Seconds from which launches by the host, some 10 µs each, hardly lengthen an iteration on a GPU."""
 
-NEEDS_L1 = "The rule that raises the precision compares γ with bits of ‖p‖₁: segments and refinements need norm=L1."
+NEEDS_L1 = (
+    "Segments and iterative refinement need norm=L1, because their precision rule compares γ with ‖p‖₁. Set norm=L1."
+)
 
 TWO_PAGES = CsrMatrix(2, 2, np.array([0, 1, 1], np.int32), np.array([1], np.int32), np.ones(1))
-"""The smallest graph with a link and a dangling page."""
+"""Smallest graph with a link and a dangling page."""
 
 
 class PageRankCandidate(Candidate):
-    """A kernel with a schedule: runs from e/n to γ < ε."""
+    """A kernel with a schedule as a candidate; it runs from e/n to γ < ε."""
 
     def __init__(
         self,
@@ -64,28 +66,28 @@ class PageRankCandidate(Candidate):
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The hash of the kernel's source."""
+        """Hash of the kernel source."""
         return {"source": self._kernel.source_hash(self._bench.stopwatch.backend)}
 
     @property
     def sources(self) -> Collection[CudaSource]:
-        """Those of its kernel for the row pointers of the graph."""
+        """CUDA sources of its kernel for the pointer type of the graph."""
         return self._kernel.sources(pointer_of(self._experiment.graph.pull))
 
     def prepare(self) -> Callable[[], Fields]:
-        """The first run, which finds the iterations; its ranks are verified on the host."""
+        """Make the first run, which gives the number of iterations; return the verification of its ranks."""
         check_room(self.bytes_needed, self._bench.layout_bytes)
         if (self._kernel.segments or self._kernel.refined) and self._params.norm != "L1":
             raise ParameterError(NEEDS_L1)
         if self._bench.xp is np:
-            # What Numba compiles for a kernel would count as its iterations.
+            # Run once on a tiny graph, so that the compilation by Numba does not count as iterations.
             self._iterate(self._ranks_of(transition_matrix(TWO_PAGES, self._params)))
         self._ranks = self._ranks_of(self._experiment.graph)
         self._run = run = self._first_run(self._ranks)
         self._rewind = self._ranks.rewinder(self._schedule.start_segments)
         if not self._first_parts_s:
             self._converging = self._kernel.converging(self._ranks, run, self._params, self._bench.xp)
-        # The ranks of a run that ends by itself are those that are verified.
+        # A run that ends on the device is the one that is verified.
         timed = self._ended_by_itself(self._converging) if self._converging else len(run.gammas)
         written = iterations_by_segments(run.written, self._schedule) if self._kernel.precisions else ()
         self.fields = {
@@ -98,19 +100,19 @@ class PageRankCandidate(Candidate):
         return partial(self._verified, self._ranks.ranks(), run)
 
     def turns(self, cache: Cache) -> Callable[[], float]:
-        """Turns of runs that end by themselves, or else of the same steps without a look at γ.
+        """Return a function that times a run that ends on the device, or a replay of its steps without reading γ.
 
-        The first turn of all is the first run, where its parts were long enough to be timed then.
+        The first turn reuses the first run if its phases were long enough to be timed.
         """
         turn, first, self._first_s = self._bench.turns(self._play, self._rewind)(cache), self._first_s, []
         return lambda: first.pop() if first else turn()
 
     def least_s(self, cache: Cache) -> float:
-        """By the bytes that its iterations move."""
+        """Return the least seconds for the bytes of its iterations."""
         return sum(self._bench.least_s(count, cache) for count in self._moved())
 
     def rates(self, timing: Timing, cache: Cache, rounds: Rounds) -> Fields:  # noqa: ARG002
-        """GFLOP/s and the floor of all iterations together."""
+        """Return GFLOP/s and the roofline time of all iterations together."""
         moved = self._moved()
         return {
             "gflops": 2 * self._experiment.graph.pull.nnz * len(moved) / timing.median_s / 1e9,
@@ -118,17 +120,17 @@ class PageRankCandidate(Candidate):
         }
 
     def energy_j(self) -> float | None:
-        """Of a run, where the plan asks for it."""
+        """Return the energy of one run in joules, or None if the plan has energy off."""
         seconds = self._experiment.plan.energy_s
         ranks, run = self._ready()
         if not seconds or not run.steps:
             return None
-        # A probe may have left other ranks, and what comes next rewinds from the end of a run.
+        # A probe may have changed the ranks, and the next step rewinds from the end of a run.
         self._bench.stopwatch.time_parts([self._play], partial(ranks.reset, self._schedule.start_segments))
         return self._bench.stopwatch.energy_j(self._play, seconds, self._rewind)
 
     def traces(self) -> Iterator[Trace]:
-        """γ, segments and seconds by phase of every iteration, in as many digits as tell something."""
+        """Yield γ, segments and seconds by phase of every iteration, rounded to significant digits."""
         ranks, run = self._ready()
         parts = list(self._kernel.procedure.replayed(ranks, self._schedule, run.steps))
         acts = [act for _, _, act in parts]
@@ -152,24 +154,24 @@ class PageRankCandidate(Candidate):
         )
 
     def release(self) -> None:
-        """Gives back matrix and ranks, which what plays and rewinds them holds, too."""
+        """Free matrix and ranks, and the calls that hold them."""
         self._ranks = self._converging = None
         self._rewind = lambda: None
 
     def _ready(self) -> tuple[State, Run]:
         if self._ranks is None or self._run is None:
-            raise RuntimeError("A case without a run is not sampled.")
+            raise RuntimeError("A case without a run cannot be sampled.")
         return self._ranks, self._run
 
     def _ranks_of(self, graph: TransitionMatrix) -> Any:
         return self._kernel.ranks(graph, self._params, self._bench.xp, self._convert)
 
     def _iterate(self, ranks: State, *hooks: Callable[..., None]) -> Run:
-        """hooks: what is called after each iteration, and what does its parts."""
+        """Run the iterations; hooks: called after each iteration, and in place of its phases."""
         return self._kernel.procedure.iterate(ranks, self._params, self._schedule, *hooks)
 
     def _first_run(self, ranks: State) -> Run:
-        """A run with a look at every γ, ended where it costs too much; where its iterations are long it is timed."""
+        """Make a run that reads every γ; stop it if it takes too long, and time it if its iterations are long."""
         timer = self._bench.stopwatch.part_timer()
         run = self._experiment.stopping.run(
             lambda lap: self._iterate(ranks, lap, timer or plainly),
@@ -181,8 +183,9 @@ class PageRankCandidate(Candidate):
         return run
 
     def _ended_by_itself(self, converging: "Converging") -> int:
-        """Iterations of the run that ends by itself, which is done once: of one that sees too late that it has to read
-        more, a second time, with a look at every γ.
+        """Make the run that ends on the device and return its iterations.
+
+        A run that raised its precision too late is repeated with a check of every γ.
         """
         while True:
             self._bench.stopwatch.time_parts([self._play], self._rewind)
@@ -200,24 +203,24 @@ class PageRankCandidate(Candidate):
             act()
 
     def _moved(self) -> list[float]:
-        """Bytes of each iteration."""
+        """Return the bytes of each iteration."""
         graph, steps = self._experiment.graph, self._ready()[1].steps
         return [iteration_bytes(graph, self._kernel, step.read, step.write) for step in steps]
 
     def _verified(self, p: Any, run: Run) -> Fields:
-        """What the verifier says of the ranks; raises KernelError where they are wrong."""
+        """Return the fields of the verification; raise KernelError if the ranks are wrong."""
         gamma, top = run.gammas[-1] if run.gammas else 0.0, self._experiment.plan.top
-        found = self._experiment.verifier.check(p, gamma, self._mantissa_bits(run), self._experiment.fp64, top)
-        return {**self._experiment.accuracy(found, p), **run.outcome}
+        verification = self._experiment.verifier.check(p, gamma, self._mantissa_bits(run), self._experiment.fp64, top)
+        return {**self._experiment.accuracy(verification, p), **run.outcome}
 
     def _mantissa_bits(self, run: Run) -> int:
-        """Those that the last iteration read."""
+        """Return the mantissa bits that the last iteration read."""
         if not self._kernel.segments or not run.steps:
             return self._kernel.mantissa_bits
         return int(self._schedule.mantissa_bits(run.steps[-1].read))
 
     def _gather(self) -> tuple[float, ...]:
-        """Seconds of the probe at the precision of each iteration; 0 where there is none."""
+        """Return the seconds of the gather probe at the precision of each iteration; 0 without a probe."""
         ranks, run = self._ready()
         if ranks.gather() is None or not self._experiment.graph.pull.nnz:
             return (0.0,) * len(run.steps)

@@ -1,4 +1,4 @@
-"""The products of one graph by what they read: verified on the device, and sampled in the same interleaved rounds."""
+"""LinkProducts: reduced-precision SpMVs of one graph, verified on the device and sampled in the same rounds."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -15,8 +15,8 @@ from gpu_engine.errors import KernelError
 from gpu_engine.formats.base import array_module
 from gpu_engine.measure import Bench, Rounds, Timing
 from gpu_engine.pagerank.cuda_pulls import PULLS, pointer_of
-from gpu_engine.pagerank.granules import LINE_BYTES, SECTOR_BYTES, granules_per_load, loads_of_warps
 from gpu_engine.pagerank.graph import PageRankParams, Part, transition_matrix
+from gpu_engine.pagerank.memory_transactions import LINE_BYTES, SECTOR_BYTES, loads_of_warps, transactions_per_load
 from gpu_engine.pagerank.products import BLOCKS, LinkProductDetails, Product, products_in
 from gpu_engine.records import Cache, Case
 from gpu_engine.sampling.experiment import Candidate, Experiment, Fields
@@ -25,17 +25,17 @@ MANTISSA_BITS = 52
 
 
 def source_of(layout: str, pointer: str) -> CudaSource:
-    """All products of a layout: one compilation, whichever of them a study names."""
+    """Return the source of all SpMVs of a layout, compiled once regardless of the requested cases."""
     pull = PULLS[layout]
     names = [name for product in products_in(BLOCKS) for name in pull.names(pointer, product.types)]
     return CudaSource("gpu_engine.pagerank", "products.cu", tuple(names))
 
 
 class LinkProducts(Experiment):
-    """The products of one graph, in all layouts together."""
+    """Experiment with the SpMVs of one graph in all layouts."""
 
     details = LinkProductDetails
-    beginning = "making the transition matrix"
+    beginning = "computing the transition matrix"
 
     def __init__(self, cases: Sequence[Case], adjacency: CsrMatrix, part: Part, rounds: int, bench: Bench) -> None:
         super().__init__(cases, ("warm",), rounds, bench)
@@ -44,7 +44,7 @@ class LinkProducts(Experiment):
         self._touched: dict[tuple[str, int, int, int, int], float] = {}
 
     def load(self) -> Sequence[Candidate]:
-        """The graph, ranks near 1/n, and what warps load of both."""
+        """Load the graph, ranks near 1/n, and the loads of warps on both; return the candidates."""
         xp = self.bench.xp
         self.graph = transition_matrix(self._adjacency, PageRankParams(triangle=self._part))
         pull, n = self.graph.pull, self.graph.n
@@ -54,22 +54,22 @@ class LinkProducts(Experiment):
         gathers = np.where(entries >= 0, pull.indices[entries], -1) if entries.size else entries
         loads = {"ranks": gathers, "csr/thread": entries, "ell/thread": slots}
         self._loads = {name: xp.asarray(places) for name, places in loads.items()}
-        found = [(case, *Product.parse(case.kernel, dict(case.axes))) for case in self.cases]
-        layouts = dict.fromkeys(layout for _, layout, _ in found)
+        parsed = [(case, *Product.parse(case.kernel, dict(case.axes))) for case in self.cases]
+        layouts = dict.fromkeys(layout for _, layout, _ in parsed)
         self.slots = {layout: float(PULLS[layout].most_slots(pull)) for layout in layouts}
         fitting = [slots for slots in self.slots.values() if _making(slots) <= self.bench.layout_bytes]
-        # The links, and of n pages ranks, sums, lengths and what is expected of ten pairs of precisions.
+        # The links; for n pages ranks, sums, lengths, and the expected sums of ten pairs of precisions.
         self.held_bytes = 12.0 * sum(fitting) + 110.0 * n
         self.sources = {layout: source_of(layout, pointer_of(pull)) for layout in layouts}
-        return [LinkProduct(self, *each) for each in found]
+        return [LinkProduct(self, *each) for each in parsed]
 
     def links(self, layout: str) -> Any:
-        """The pull of a layout."""
+        """Return the links in a layout, shared by its SpMVs."""
         made, _ = self.converted(layout, _making(self.slots[layout]), partial(_Links, self, layout))
         return made.pull
 
     def stored(self, layout: str, product: Product) -> tuple[Any, Any, Any]:
-        """Values, p and y, which all products with these segments and blocks share."""
+        """Return values, p and y, shared by all SpMVs with the same segments and blocks."""
         pull = self.links(layout)
         if not product.segments:
             return pull.values, self.p, self.y
@@ -80,35 +80,35 @@ class LinkProducts(Experiment):
         return (values, operands.p, operands.y) if product.of_ranks else (values, self.p, self.y)
 
     def needed(self, layout: str) -> float:
-        """Bytes of values, p and y of a layout."""
+        """Return the bytes of values, p and y of a layout."""
         return 8.0 * self.slots[layout] + 16.0 * self.graph.n
 
     def touched(self, layout: str, product: Product) -> Fields:
-        """What the loads of a warp touch: fields of LinkProductDetails."""
+        """Return the sectors and cache lines per load of a warp, as fields of LinkProductDetails."""
         return {
-            f"{granules}_of_{operand}": self._granules(loads, read, product, size)
+            f"{granules}_of_{operand}": self._transactions(loads, read, product, size)
             for granules, size in (("sectors", SECTOR_BYTES), ("lines", LINE_BYTES))
             for operand, loads, read in (("ranks", "ranks", product.of_ranks), ("values", layout, product.of_values))
         }
 
-    def _granules(self, loads: str, read: int, product: Product, size: int) -> float:
+    def _transactions(self, loads: str, read: int, product: Product, size: int) -> float:
         key = loads, read, product.segments if read else 0, product.block_bytes if read else 0, size
         if key not in self._touched:
-            found = granules_per_load(self._loads[loads], product.segments, read, product.block_bytes, size)
-            self._touched[key] = found
+            transactions = transactions_per_load(self._loads[loads], product.segments, read, product.block_bytes, size)
+            self._touched[key] = transactions
         return self._touched[key]
 
     def check(self, product: Product, y: Any) -> None:
-        """Raises KernelError where a sum is further from SciPy's than cutting y and rounding bring it."""
-        expected, kept = self._sums(product.bits), product.bits[1] - (BITS - MANTISSA_BITS)
-        room = (2.0**-kept + (self._lengths + 2) * 2.0**-MANTISSA_BITS) * expected
-        # What is no number is within no room.
-        wrong = int((~(abs(y - expected) <= room)).sum())
+        """Raise KernelError if a sum differs from SciPy's by more than the truncation of y and rounding explain."""
+        expected, mantissa_bits = self._sums(product.bits), product.bits[1] - (BITS - MANTISSA_BITS)
+        tolerance = (2.0**-mantissa_bits + (self._lengths + 2) * 2.0**-MANTISSA_BITS) * expected
+        # Written so that NaN counts as wrong.
+        wrong = int((~(abs(y - expected) <= tolerance)).sum())
         if wrong:
-            raise KernelError(f"{wrong} of {y.size} sums are not those of what was read.")
+            raise KernelError(f"Wrong result: {wrong} of {y.size} sums differ from SciPy.")
 
     def _sums(self, bits: tuple[int, int]) -> Any:
-        """Aᵀ·p of so many bits of the values and of p, by SciPy: float64 [n], on the device; made once for all."""
+        """Return Aᵀ·p by SciPy with the given bits of values and p: float64 [n] on the device; computed once."""
         if bits not in self._expected:
             matrix = replace(self.graph.pull, values=_cut(self.graph.pull.values, bits[0])).to_scipy()
             self._expected[bits] = self.bench.xp.asarray(matrix @ _cut(self._ranks, bits[1]))
@@ -116,7 +116,7 @@ class LinkProducts(Experiment):
 
 
 class _Links:
-    """The graph in a layout."""
+    """Links of the graph in a layout."""
 
     def __init__(self, products: LinkProducts, layout: str) -> None:
         self.pull = PULLS[layout](products.graph, products.bench.xp, free=False)
@@ -124,7 +124,7 @@ class _Links:
 
 
 class _Operands:
-    """Values, p and room for y in segments."""
+    """Values, p and space for y, in segments."""
 
     def __init__(self, arrays: tuple[Any, Any, Any], product: Product) -> None:
         self.values, self.p, self.y = (_stored(array, product) for array in arrays)
@@ -132,7 +132,7 @@ class _Operands:
 
 
 class LinkProduct(Candidate):
-    """A product; it shares operands with those of the same blocks."""
+    """A reduced-precision SpMV as a candidate; it shares operands with those of the same blocks."""
 
     def __init__(self, products: LinkProducts, case: Case, layout: str, product: Product) -> None:
         super().__init__(case.key, case.kernel, {"warm": case})
@@ -143,42 +143,42 @@ class LinkProduct(Candidate):
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The hash of the source."""
+        """Hash of the source."""
         return {"source": digest(self._products.sources[self._layout].text)}
 
     @property
     def sources(self) -> Collection[CudaSource]:
-        """That of its layout."""
+        """CUDA source of its layout."""
         return (self._products.sources[self._layout],)
 
     def prepare(self) -> Callable[[], Fields]:
-        """One product, whose sums are compared on the device: a hundred vectors would keep the host for longer."""
-        own, product = self._products, self._product
-        values, p, y = own.stored(self._layout, product)
-        pull = own.links(self._layout)
-        # Another product may have left the right sums there.
+        """Run one SpMV and verify it on the device, because a hundred vectors would take the host longer."""
+        experiment, product = self._products, self._product
+        values, p, y = experiment.stored(self._layout, product)
+        pull = experiment.links(self._layout)
+        # Cleared, because another SpMV may have left the correct sums there.
         (y.storage if isinstance(y, Segmented) else y).fill(np.nan)
         apart = tuple(np.int64(array.apart if isinstance(array, Segmented) else 0) for array in (values, p))
         ranks = _units(p), _units(y), *apart
-        self._call = partial(pull.launch, own.sources[self._layout], product.types, _units(values), ranks)
+        self._call = partial(pull.launch, experiment.sources[self._layout], product.types, _units(values), ranks)
         self._call()
-        own.check(product, cpms.read(y, product.of_ranks) if isinstance(y, Segmented) else y)
+        experiment.check(product, cpms.read(y, product.of_ranks) if isinstance(y, Segmented) else y)
         self.fields = {
             "stored_bytes": pull.nbytes + sum(int(_units(array).nbytes) for array in (values, p)),
-            **own.touched(self._layout, product),
+            **experiment.touched(self._layout, product),
         }
         return dict
 
     def turns(self, cache: Cache) -> Callable[[], float]:
-        """Turns of the product."""
+        """Return a function that times one turn of SpMVs."""
         return self._bench.turns(self._ready())(cache)
 
     def least_s(self, cache: Cache) -> float:
-        """By the bytes that it moves."""
+        """Return the least seconds for its bytes."""
         return self._bench.least_s(self._moved(), cache)
 
     def rates(self, timing: Timing, cache: Cache, rounds: Rounds) -> Fields:  # noqa: ARG002
-        """GFLOP/s and the floor."""
+        """Return GFLOP/s and the roofline time."""
         moved = self._moved()
         return {
             "gflops": 2 * self._products.graph.pull.nnz / timing.median_s / 1e9,
@@ -186,28 +186,28 @@ class LinkProduct(Candidate):
         }
 
     def release(self) -> None:
-        """Gives back its operands."""
+        """Free its operands."""
         self._call = None
 
     def _ready(self) -> Callable[[], None]:
         if self._call is None:
-            raise RuntimeError("A product that was not prepared is not sampled.")
+            raise RuntimeError("An SpMV that was not prepared cannot be sampled.")
         return self._call
 
     def _moved(self) -> float:
-        """Links, pointers and, as far as they are read, values once, p and y once; padding does not count."""
+        """Return the bytes of links, pointers, the value segments that are read, p, and y; without padding."""
         pull, (of_values, of_ranks) = self._products.graph.pull, self._product.bits
         pointers = float(pull.indptr.nbytes) if self._layout.startswith("csr") else 0.0
         return 4.0 * pull.nnz + of_values / 8 * pull.nnz + pointers + of_ranks / 4 * pull.n_rows
 
 
 def _making(slots: float) -> float:
-    """Bytes that making a layout of so many slots takes at most."""
+    """Return the most bytes that creating a layout with `slots` slots takes."""
     return 60.0 * slots
 
 
 def _stored(array: Any, product: Product) -> Any:
-    """The numbers in segments."""
+    """Return an array stored in segments."""
     segmented = cpms.allocate(array.size, product.segments, array_module(array), product.block_bytes)
     cpms.write(segmented, array, product.segments)
     return segmented
@@ -218,5 +218,5 @@ def _units(stored: Any) -> Any:
 
 
 def _cut(numbers: Any, bits: int) -> Any:
-    """float64 numbers of which the first bits are kept and the others are 0."""
+    """Return float64 numbers truncated to their first bits."""
     return (numbers.view(np.uint64) & np.uint64(2**BITS - 2 ** (BITS - bits))).view(np.float64)

@@ -1,7 +1,7 @@
-"""What the study measures on a cluster: iterated products and PageRank, by members that lead themselves.
+"""Workloads on a cluster: iterated SpMV and PageRank, run by Ray actors that synchronize among themselves.
 
-Seconds are those of the members, from a moment at which all have come to the work until the last of them has done it:
-the driver's calls are in none of them.
+Seconds are measured by the actors, from the moment when all are ready until the last one is done; they do not include
+the calls of the driver.
 """
 
 import statistics
@@ -14,33 +14,33 @@ import numpy as np
 from gpu_engine.cpms.layout import UNITS
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.measure import Bench
-from gpu_engine.multigpu.cluster.crew import RANGE, Crew, Team, open_crew
+from gpu_engine.multigpu.cluster.actor_pool import RANGE, ActorPool, CaseActors, open_actor_pool
 from gpu_engine.multigpu.cluster.product import Act, ProductMember
 from gpu_engine.multigpu.cluster.ranks import Graph, RankMember
+from gpu_engine.multigpu.graph_shards import PARTITIONING, whole_rows
 from gpu_engine.multigpu.pagerank_workload import RANKS
 from gpu_engine.multigpu.partition import localize
 from gpu_engine.multigpu.resident import BATCH
-from gpu_engine.multigpu.shards import PARTITIONING, whole_rows
 from gpu_engine.multigpu.workload import RANK_PARAMS, Clock, Setting, Workload, WorkloadData, WorkloadName
 from gpu_engine.multigpu.workloads import REPEATS_MAX, SAMPLE_S, SAMPLES
 from gpu_engine.pagerank.bytes import iteration_bytes
 from gpu_engine.pagerank.run import Run
 from gpu_engine.pagerank.schedule import iterations_by_segments
 from gpu_engine.records import Case, Record
-from gpu_engine.sampling.effort import FULL, Effort
 from gpu_engine.sampling.experiment import Experiment
 from gpu_engine.sampling.run import by_matrix, measure
+from gpu_engine.sampling.sampling_options import ALL_ROUNDS, SamplingOptions
 from gpu_engine.studies.scaling.experiment import ScalingCandidate, ScalingExperiment, ScalingPlan, source_hash
 from gpu_engine.verify import POISON, check
 
 CLUSTER_WORKS: tuple[WorkloadName, ...] = ("iterate", "pagerank")
-"""What is measured on several hosts: their vectors stay where they are."""
+"""Workloads that run on several hosts: those whose vectors stay on the devices."""
 
 
 class ClusterIteration:
-    """x := A·x with the exchange, by members with whole rows; phases as those of IteratedProduct."""
+    """x := A·x with the exchange, by actors that hold whole rows; phases as in IteratedProduct."""
 
-    def __init__(self, data: WorkloadData, setting: Setting, team: Team, folder: Any) -> None:
+    def __init__(self, data: WorkloadData, setting: Setting, team: CaseActors, folder: Any) -> None:
         self._team, self._expected, self._repeats = team, data.iterated_reference, 1
         spans = whole_rows(data.stored(setting.partitioning), setting.devices)
         team.load_parts(spans, folder, setting.exchange, setting.overlap)
@@ -54,7 +54,7 @@ class ClusterIteration:
         self.moved_bytes: float = self._fields["stored_bytes"] + self._expected.y.nbytes
 
     def check(self) -> None:
-        """The first iterations; raises KernelError where they are wrong."""
+        """Run the first iterations; raise KernelError if they are wrong."""
         self._team.together("run", "advance", BATCH)
         x = np.full(self._expected.y.size, POISON)
         self._team.read(x)
@@ -65,14 +65,14 @@ class ClusterIteration:
             self._sample(act)
 
     def turn(self) -> float:
-        """Seconds of an iteration."""
-        # The product alone needs the elements that the exchange brings.
+        """Return the seconds of one iteration."""
+        # The SpMV by itself needs the elements that the exchange transfers.
         for act in ("exchange", "multiply"):
             self._phases[act].append(self._sample(act))
         return statistics.median(self._sample("advance") for _ in range(SAMPLES))
 
     def fields(self) -> dict[str, Any]:
-        """Phases add up to more than the time where they overlap."""
+        """Return the phases; their sum exceeds the time if they overlap."""
         named = {"compute": self._phases["multiply"], "exchange": self._phases["exchange"]}
         return self._fields | {"phases_s": {name: statistics.median(s) for name, s in named.items() if s}}
 
@@ -82,9 +82,9 @@ class ClusterIteration:
 
 
 class ClusterRanks:
-    """Runs of PageRank that the members lead to their end, timed iteration by iteration; see RankIterations."""
+    """PageRank runs by the actors, timed iteration by iteration; see RankIterations."""
 
-    def __init__(self, data: WorkloadData, setting: Setting, team: Team) -> None:
+    def __init__(self, data: WorkloadData, setting: Setting, team: CaseActors) -> None:
         self._data, self._team, self._kernel = data, team, RANKS[setting.variant]
         self._schedule = self._kernel.schedule({})
         graph, stored = data.graph, PARTITIONING.store(data.graph.pull)
@@ -93,7 +93,7 @@ class ClusterRanks:
             arrays = {"major": localize(stored, span)}
             arrays |= {name: getattr(stored, name)[span.start : span.end] for name in ("minor", "values")}
             for name, array in arrays.items():
-                # An empty array is sent too.
+                # An empty array is transferred too.
                 for begin in range(0, max(array.size, 1), RANGE):
                     team.send(number, "receive", name, begin, array[begin : begin + RANGE], array.size)
         pages = Graph(graph.n, graph.dangling)
@@ -104,11 +104,11 @@ class ClusterRanks:
             "entries_by_device": tuple(span.entries for span in spans),
             "stored_bytes": sum(part.n_bytes for part in team.parts),
         }
-        # Those of an iteration that reads and writes heads alone, the least of any.
+        # Bytes of an iteration that reads and writes only the first segment, the least of any.
         self.moved_bytes: float = iteration_bytes(graph, self._kernel, 1, 1)
 
     def check(self) -> None:
-        """A first run, which finds the iterations; its ranks are verified."""
+        """Make the first run, which gives the number of iterations, and verify its ranks."""
         self._run = run = self._team.together("find", self._schedule)[0]
         bits = self._schedule.mantissa_bits(run.read[-1]) if self._kernel.segments else self._kernel.mantissa_bits
         ranks = np.full(self._data.graph.n, POISON)
@@ -125,24 +125,24 @@ class ClusterRanks:
             self._fields["iterations_by_segments"] = iterations_by_segments(run.written, self._schedule)
 
     def turn(self) -> float:
-        """Seconds of the median iteration of a run; another run tells the phases."""
+        """Return the seconds of the median iteration of a run; another run gives the phases."""
         exchanges, rests = zip(*self._times(apart=True), strict=True)
         self._phases["exchange"].append(statistics.median(exchanges))
         self._phases["compute"].append(statistics.median(rests))
         return statistics.median(seconds for _, seconds in self._times(apart=False))
 
     def fields(self) -> dict[str, Any]:
-        """Phases are those of the median iterations."""
+        """Return the phases of the median iterations."""
         return self._fields | {"phases_s": {name: statistics.median(s) for name, s in self._phases.items() if s}}
 
     def _times(self, apart: bool) -> list[tuple[float, float]]:
-        """Seconds of each iteration's exchange and of its rest, each those of the slowest member."""
+        """Return the seconds of exchange and of the rest, per iteration, each of the slowest actor."""
         steps = self._run.steps if self._run else ()
         by_member = self._team.together("times", self._schedule, steps, apart)
         return [tuple(max(each) for each in zip(*pairs, strict=True)) for pairs in zip(*by_member, strict=True)]
 
     def _exchanged_bytes(self, read: int) -> int:
-        """Of an iteration that reads so many segments."""
+        """Return the bytes exchanged by an iteration that reads `read` segments."""
         segments = self._kernel.segments
         heads = segments and read < segments
         size = read * np.dtype(UNITS[segments]).itemsize if heads else np.dtype(np.float64).itemsize
@@ -150,29 +150,31 @@ class ClusterRanks:
 
 
 class ClusterExperiment(ScalingExperiment):
-    """The workloads of one matrix on some of the devices of a cluster, each by a team of one crew."""
+    """Experiment with the workloads of one matrix on devices of a cluster, each by a team of actors from one pool."""
 
-    def __init__(self, plan: ScalingPlan, cases: Sequence[Case], matrix: CsrMatrix, bench: Bench, crew: Crew) -> None:
+    def __init__(
+        self, plan: ScalingPlan, cases: Sequence[Case], matrix: CsrMatrix, bench: Bench, pool: ActorPool
+    ) -> None:
         super().__init__(plan, cases, matrix, bench)
-        self._crew, self._folder = crew, crew.cluster.folder_of(cases[0].matrix_id)
+        self._pool, self._folder = pool, pool.cluster.folder_of(cases[0].matrix_id)
 
     @contextmanager
     def group(self) -> Iterator[None]:
-        """Nothing is opened for a group: the crew is there."""
+        """Open nothing for a group, because the pool exists already."""
         with Experiment.group(self):
             yield
 
     def candidate(self, case: Case, setting: Setting) -> ScalingCandidate:
-        """A setting on a team."""
+        """Return the candidate of a setting on a team."""
         return ClusterCandidate(self, case, setting)
 
-    def team(self, key: str, setting: Setting) -> Team:
-        """A new team for a setting; raises ParameterError where the crew is smaller, HostLostError."""
+    def team(self, key: str, setting: Setting) -> CaseActors:
+        """Return a new team for a setting; raise ParameterError if the pool is too small, or HostLostError."""
         kind = ProductMember if setting.workload == "iterate" else RankMember
-        return self._crew.team(key, setting.devices, kind)
+        return self._pool.case_actors(key, setting.devices, kind)
 
-    def of_team(self, setting: Setting, team: Team) -> Workload:
-        """What a setting does."""
+    def of_team(self, setting: Setting, team: CaseActors) -> Workload:
+        """Return the workload of a setting on a team."""
         if setting.workload == "iterate":
             return ClusterIteration(self.data, setting, team, self._folder)
         return ClusterRanks(self.data, setting, team)
@@ -182,21 +184,21 @@ class ClusterExperiment(ScalingExperiment):
 
 
 class ClusterCandidate(ScalingCandidate):
-    """A setting on the devices of several hosts."""
+    """A setting on the devices of several hosts as a candidate."""
 
     def __init__(self, experiment: ClusterExperiment, case: Case, setting: Setting) -> None:
         super().__init__(experiment, case, setting)
-        self._cluster, self._team = experiment, cast(Team | None, None)
+        self._cluster, self._team = experiment, cast(CaseActors | None, None)
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The hash of all sources, and the devices with their hosts."""
+        """Hash of all sources, and the devices with their hosts."""
         places = self._team.places if self._team else ()
         names = {"devices": ", ".join(f"{place.host}/{place.device}" for place in places)} if places else {}
         return {"source": source_hash(), **names}
 
     def release(self) -> None:
-        """Has the members give back what they hold."""
+        """Make the actors free their memory."""
         super().release()
         if self._team is not None:
             self._team.drop()
@@ -208,10 +210,16 @@ class ClusterCandidate(ScalingCandidate):
 
 
 def measure_cluster(
-    plan: ScalingPlan, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench, effort: Effort = FULL
+    plan: ScalingPlan,
+    todo: Sequence[Case],
+    matrices: Mapping[str, CsrMatrix],
+    bench: Bench,
+    options: SamplingOptions = ALL_ROUNDS,
 ) -> Iterator[Record]:
-    """Measures the cases on the cluster of the bench; raises HostLostError once one of its devices is lost."""
+    """Yield the records of cases on the cluster of the bench; raise HostLostError once one of its devices is lost."""
     most = max(setting.devices for setting in plan.settings.values())
-    with open_crew(bench.cluster, most) as crew:
-        found = (ClusterExperiment(plan, cases, matrices[cases[0].matrix_id], bench, crew) for cases in by_matrix(todo))
-        yield from measure(bench, found, effort)
+    with open_actor_pool(bench.cluster, most) as pool:
+        experiments = (
+            ClusterExperiment(plan, cases, matrices[cases[0].matrix_id], bench, pool) for cases in by_matrix(todo)
+        )
+        yield from measure(bench, experiments, options)

@@ -1,4 +1,4 @@
-"""Workloads of one matrix on groups of devices: each setting checked first, then all sampled in interleaved rounds."""
+"""ScalingExperiment: verifies the workloads of one matrix on groups of devices, and samples them in the same rounds."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -22,9 +22,9 @@ from gpu_engine.records import Cache, Case, Details, described
 from gpu_engine.sampling.experiment import Candidate, Experiment, Fields
 
 ENTRY_BYTES = 16
-"""Of a part, at most: two indices and a value."""
+"""Most bytes per nonzero of a partition: two indices and a value."""
 
-VIRTUAL = "virtual devices: threads of this CPU; their times say nothing of a GPU"
+VIRTUAL = "virtual devices: CPU threads stand in for GPUs; their times say nothing about GPUs"
 
 SOURCES = (
     "gpu_engine.multigpu",
@@ -34,58 +34,55 @@ SOURCES = (
     "gpu_engine.formats.csr",
     "gpu_engine.pagerank",
 )
-"""The packages of all that a workload launches, and of what the host does between."""
+"""Packages of the kernels that a workload launches, and of the host code between them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScalingDetails(Details):
-    """What a measurement of the `scaling` study says beside what all say.
+    """Fields specific to measurements of the study `scaling`.
 
-    Its `roofline_s` stays that of one device: the floor of all is `roofline_s` / `devices`.
+    `roofline_s` is the roofline time of one device; that of all devices is `roofline_s` / `devices`.
     """
 
     study: ClassVar[str] = "scaling"
 
-    partitioning: str = described("How the matrix is shared: `pCSR`, `pCSC`, `pCOO` or `pCOO-columns`.", "")
-    strategy: str = described("A name of `STRATEGIES`; empty where the matrix stays on the devices.", "")
-    devices: int | None = described("How many share the work.", None)
-    entries_by_device: tuple[int, ...] = described("Nonzeros of each device's part.", ())
-    exchanged_bytes: int | None = described("Bytes of vectors that cross between devices in one iteration.", None)
+    partitioning: str = described("Partitioning: `pCSR`, `pCSC`, `pCOO` or `pCOO-columns`.", "")
+    strategy: str = described("Strategy of a `cold` SpMV; empty for the other workloads.", "")
+    devices: int | None = described("Number of devices.", None)
+    entries_by_device: tuple[int, ...] = described("Nonzeros per device.", ())
+    exchanged_bytes: int | None = described("Bytes of vectors exchanged between devices per iteration.", None)
     phases_s: Mapping[str, float] = described(
-        "Seconds by phase: of a product from the host `partition`, `distribute`, `compute`, `merge`, of a packed one "
-        "`packing`; of an iteration `compute` and `exchange`. Those of iterations and of pipelined products are timed "
-        "apart, so that their sum exceeds a median in which they overlap.",
+        "Seconds by phase. `cold`: `partition`, `distribute`, `compute`, `merge`, and `packing`. Iterations: "
+        "`compute`, `exchange`. Overlapping phases are timed separately, so their sum can exceed the median.",
         {},
     )
     phase_bytes: Mapping[str, int] = described(
-        "Bytes that phases of a product from the host have to move: over the links, of packing in memory of the host, "
-        "of `compute` in that of the devices.",
+        "Bytes that each phase of a `cold` SpMV must move.",
         {},
     )
     bounds_s: Mapping[str, float] = described(
-        "Seconds that those bytes take at least: by copies to all devices at once, by reads on all cores of the host, "
-        "both timed beside the products, and by the profile of a device.",
+        "Lower bound in seconds for these bytes, from measured copy, host read and device bandwidth.",
         {},
     )
-    packing_s: float | None = described("Seconds of what `p*-prepacked` packs before its products, once.", None)
+    packing_s: float | None = described("Seconds of the one-time packing of `p*-prepacked`.", None)
     iterations: int | None = described(
-        "Of PageRank until γ < ε, or the most allowed; the times are those of its median iteration.", None
+        "PageRank iterations until γ < ε, or the maximum; times are those of the median iteration.", None
     )
     iterations_by_segments: tuple[int, ...] = described(
-        "How many of them wrote 1, 2 … segments; empty for values without segments.", ()
+        "Iterations that wrote 1, 2 … segments; empty without segments.", ()
     )
-    residual: float | None = described("‖G(p) − p‖₁ of the ranks p, G one more iteration in extended precision.", None)
-    mass_error: float | None = described("|‖p‖₁ − 1| of the ranks.", None)
+    residual: float | None = described("‖G(p) − p‖₁, with G one more iteration in extended precision.", None)
+    mass_error: float | None = described("|‖p‖₁ − 1|.", None)
 
     @property
     def is_one_product(self) -> bool:
-        """On one device, unless it is an iteration of PageRank."""
+        """True for an SpMV on one device that is not an iteration of PageRank."""
         return self.devices == 1 and self.iterations is None
 
 
 @dataclass(frozen=True, slots=True)
 class ScalingPlan:
-    """What to measure of a matrix: for each case its setting.
+    """Plan of the measurements of a matrix: the setting of each case.
 
     nodes  NUMA nodes over which virtual devices are spread
     """
@@ -96,7 +93,7 @@ class ScalingPlan:
 
 
 class ScalingExperiment(Experiment):
-    """All workloads of one matrix: those alike in partitioning and name are sampled together, on all device groups."""
+    """Experiment with all workloads of one matrix; equal workloads with equal partitioning are sampled together."""
 
     details = ScalingDetails
 
@@ -107,12 +104,12 @@ class ScalingExperiment(Experiment):
         self.plan, self.matrix = plan, matrix
 
     def known(self, case: Case) -> Fields:
-        """How the matrix is cut, and for how many devices."""
+        """Return partitioning, strategy and number of devices, the fields of every record."""
         setting = self.plan.settings[case.key]
         return {"partitioning": setting.partitioning, "devices": setting.devices}
 
     def load(self) -> Sequence[Candidate]:
-        """The matrix on the host and the expected product; of each kind first one with the most devices."""
+        """Load the matrix and the expected result; return the candidates, per kind first one with the most devices."""
         self.data = self._data()
         candidates = [self.candidate(case, self.plan.settings[case.key]) for case in self.cases]
         ordered: list[Candidate] = []
@@ -123,18 +120,18 @@ class ScalingExperiment(Experiment):
         return ordered
 
     def candidate(self, case: Case, setting: Setting) -> "ScalingCandidate":
-        """A setting on its device group."""
+        """Return the candidate of a setting on its device group."""
         return ScalingCandidate(self, case, setting)
 
     @contextmanager
     def group(self) -> Iterator[None]:
-        """Keeps the device groups open."""
+        """Keep the device groups open."""
         with super().group(), ExitStack() as self._open:
             self._groups: dict[tuple[int, ProductName], tuple[Device, ...]] = {}
             yield
 
     def devices(self, setting: Setting) -> tuple[Device, ...]:
-        """The devices of a setting, which others with as many share."""
+        """Return the devices of a setting, shared by all settings with the same number."""
         key = setting.devices, setting.kernel_library
         if key not in self._groups:
             group = open_devices(self.bench.device, setting.devices, self.plan.nodes, setting.kernel_library)
@@ -142,7 +139,7 @@ class ScalingExperiment(Experiment):
         return self._groups[key]
 
     def bytes_needed(self, setting: Setting) -> float:
-        """Upper bound of what a device of equal parts holds; virtual ones share the memory of the host."""
+        """Return the most bytes that a device holds with equal partitions; virtual devices share the host memory."""
         part = ENTRY_BYTES * self.matrix.nnz / setting.devices
         vectors = 8.0 * (3 * self.matrix.n_rows + 2 * self.matrix.n_cols)
         return (part + vectors) * (setting.devices if self.bench.device.backend == "cpu" else 1)
@@ -159,20 +156,20 @@ class ScalingExperiment(Experiment):
 
 
 class ScalingCandidate(Candidate):
-    """A setting on its device group."""
+    """A setting on its device group, as a candidate."""
 
     def __init__(self, experiment: ScalingExperiment, case: Case, setting: Setting) -> None:
         super().__init__(case.key, case.kernel, {case.cache: case})
         self._experiment, self._bench, self.setting = experiment, experiment.bench, setting
         self.kind = setting.partitioning, setting.workload
-        # Cold products leave nothing there.
+        # Cold workloads leave nothing on the devices.
         self.bytes_needed = 0.0 if setting.workload == "cold" else experiment.bytes_needed(setting)
         self._devices: tuple[Device, ...] = ()
         self._workload: Workload | None = None
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The hash of all sources, the version of a competitor, and the devices with their NUMA nodes."""
+        """Hash of all sources, version of a library, and the devices with their NUMA nodes."""
         environment = {"source": source_hash()}
         if self.setting.kernel_library != "sparsight" and self._devices:
             environment |= cusparse_library.version()
@@ -183,20 +180,20 @@ class ScalingCandidate(Candidate):
 
     @property
     def sources(self) -> Collection[CudaSource]:
-        """All of them: which a workload launches is known once it has run."""
+        """All CUDA sources, because those of a workload are known only after it has run."""
         from gpu_engine.multigpu import cuda_chunks, cuda_operations
 
         return (*cuda_operations.SOURCES, cuda_chunks.SOURCE)
 
     def prepare(self) -> Callable[[], Fields]:
-        """Runs the workload once and checks what comes out."""
+        """Run the workload once and verify its result."""
         check_room(self._experiment.bytes_needed(self.setting), self._bench.layout_bytes)
         self._workload = workload = self._start(self._bench.stopwatch.now)
         workload.check()
         return workload.fields
 
     def turns(self, cache: Cache) -> Callable[[], float]:  # noqa: ARG002
-        """Turns of the workload, on the clock of the host."""
+        """Return a function that times one turn of the workload by the clock of the host."""
 
         def turn() -> float:
             with self._bench.stopwatch.guard():
@@ -205,31 +202,31 @@ class ScalingCandidate(Candidate):
         return turn
 
     def least_s(self, cache: Cache) -> float:
-        """By the bytes that each memory moves: virtual devices share one."""
+        """Return the least seconds for the bytes per memory; virtual devices share one."""
         memories = 1 if self._is_virtual else self.setting.devices
         return self._bench.least_s(self._ready().moved_bytes / memories, cache)
 
     def rates(self, timing: Timing, cache: Cache, rounds: Rounds) -> Fields:  # noqa: ARG002
-        """GFLOP/s, the floor of one device, and what the workload says of itself."""
+        """Return GFLOP/s, the roofline time of one device, and the fields of the workload."""
         matrix, compulsory = self._experiment.matrix, self._experiment.matrix.compulsory_bytes
-        # By now the phases are those of all turns.
-        own = self._ready().fields()
-        if "bounds_s" in own:
-            each = own["phase_bytes"]["compute"] // (1 if self._is_virtual else self.setting.devices)
-            own["bounds_s"] |= {"compute": each / self._bench.profile.rate(each, cache)}
+        # Read after sampling, so that the phases cover all turns.
+        fields = self._ready().fields()
+        if "bounds_s" in fields:
+            each = fields["phase_bytes"]["compute"] // (1 if self._is_virtual else self.setting.devices)
+            fields["bounds_s"] |= {"compute": each / self._bench.profile.rate(each, cache)}
         return {
-            **own,
+            **fields,
             "gflops": 2 * matrix.nnz / timing.median_s / 1e9,
             "roofline_s": compulsory / self._bench.profile.rate(compulsory // self.setting.devices, cache),
-            "note": "; ".join(filter(None, (own.get("note", ""), VIRTUAL if self._is_virtual else ""))),
+            "note": "; ".join(filter(None, (fields.get("note", ""), VIRTUAL if self._is_virtual else ""))),
         }
 
     def release(self) -> None:
-        """Gives back what the workload holds."""
+        """Free the memory of the workload."""
         self._workload = None
 
     def _start(self, clock: Clock) -> Workload:
-        """The workload on its devices, not yet checked."""
+        """Return the workload on its devices, not yet verified."""
         self._devices = self._experiment.devices(self.setting)
         return WORKLOADS[self.setting.workload](self._experiment.data, self.setting, self._devices, clock)
 
@@ -239,13 +236,13 @@ class ScalingCandidate(Candidate):
 
     def _ready(self) -> Workload:
         if self._workload is None:
-            raise RuntimeError("A case whose workload failed is not sampled.")
+            raise RuntimeError("A case whose workload failed cannot be sampled.")
         return self._workload
 
 
 @once
 def source_hash() -> str:
-    """The hash of every source in SOURCES."""
+    """Return the hash of all sources in SOURCES."""
     folders = (resources.files(package) for package in SOURCES)
     files = sorted((f for folder in folders for f in folder.iterdir() if f.name.endswith((".py", ".cu"))), key=str)
     return digest("".join(file.read_text(encoding="utf-8") for file in files))

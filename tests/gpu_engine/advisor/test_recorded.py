@@ -13,8 +13,8 @@ import pytest
 from gpu_engine.advisor.evaluation import Evaluation, evaluate
 from gpu_engine.advisor.gpus import gpu_named
 from gpu_engine.advisor.model import MODELS
-from gpu_engine.gpu_bench.subjects import SUBJECTS
-from gpu_engine.operators import choice, trial
+from gpu_engine.gpu_bench.benchmark_matrices import SUBJECTS
+from gpu_engine.operators import autotune, choice
 from gpu_engine.recordings import files as recordings
 
 DEVICES = ("h200", "h100")
@@ -83,7 +83,7 @@ def test_a_trial_on_unfitted_classes_has_one_of_the_fastest_among_its_candidates
 ) -> None:
     for matrix in unfitted.matrices:
         monkeypatch.setattr(choice, "product_features", lambda _, known=matrix.features: known)
-        names = choice.candidates(None, unfitted.device)[: trial.TRIED]  # type: ignore[arg-type]
+        names = choice.candidates(None, unfitted.device)[: autotune.TRIED]  # type: ignore[arg-type]
         seconds = {
             m.kernel: m.median_s
             for m in unfitted.measurements

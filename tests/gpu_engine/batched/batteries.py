@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from gpu_engine.batched.blocks import HOST_BLOCK_BYTES, UNASKED_BYTES
+from gpu_engine.batched.blocks import DEFAULT_BYTES, HOST_BLOCK_BYTES
 from gpu_engine.batched.composition import Composition
 from gpu_engine.csr_matrix import CsrMatrix
 from tests.battery import BATTERY, WARP, with_row_lengths
 
-UNASKED_COLUMNS, MOST_COLUMNS = UNASKED_BYTES // 8, HOST_BLOCK_BYTES // 8
+UNASKED_COLUMNS, MOST_COLUMNS = DEFAULT_BYTES // 8, HOST_BLOCK_BYTES // 8
 """Columns whose x a block has shared memory for: without asking, and at most, on an H200."""
 
 

@@ -162,10 +162,11 @@ def test_a_record_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     assert FLEXIBLE.remark is not None
     said = FLEXIBLE.remark(FLEXIBLE.store(Composition.of([narrow, far]).batch(np)))
     assert said == (
-        "narrow: At most 2048 columns. At most 2048 in work a group, so that each of 132 processors has 4. "
-        "128 threads a block, for problems are light, alike and whole. "
-        "far: More than 6144 columns: x stays in global memory. At most 2048 in work a group, so that each of 132 "
-        "processors has 4. 128 threads a block, for problems are light, alike and whole. The largest start first."
+        "narrow: At most 2048 columns. At most 2048 work units per group: 4 blocks per multiprocessor (132). "
+        "128 threads per block: matrices are small, similar and uncut. "
+        "far: More than 6144 columns: x stays in global memory. At most 2048 work units per group: 4 blocks per "
+        "multiprocessor (132). 128 threads per block: matrices are small, similar and uncut. "
+        "Largest groups start first."
     )
 
 
@@ -175,4 +176,7 @@ def test_a_record_says_what_is_stored_once() -> None:
     scaled = CsrMatrix(80, 90, matrix.indptr, matrix.indices, 2.0 * matrix.values)
     other = CsrMatrix(80, 90, matrix.indptr, matrix.indices, matrix.values[::-1].copy())
     composition = Composition((matrix, scaled, other), np.array([0, 1, 2, 0]))
-    assert ONCE.remark(ONCE.store(composition.batch(np))) == "Of 1280 entries 320 columns and 640 values are stored."
+    assert (
+        ONCE.remark(ONCE.store(composition.batch(np)))
+        == "Deduplication stores 320 columns and 640 values for 1280 nonzeros."
+    )

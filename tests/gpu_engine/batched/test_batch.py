@@ -124,9 +124,9 @@ def test_mixed_takes_each_matrix_equally_often_in_an_order_of_the_seed() -> None
 
 @pytest.mark.parametrize("count", [0, -1])
 def test_no_problems_are_no_copies(count: int) -> None:
-    with pytest.raises(ParameterError, match=f"{count} problems"):
+    with pytest.raises(ParameterError, match=f"batch size is {count}"):
         Composition.copies(FIRST, count)
-    with pytest.raises(ParameterError, match=f"{count} problems"):
+    with pytest.raises(ParameterError, match=f"batch size is {count}"):
         Composition.mixed([FIRST], count)
 
 
@@ -138,7 +138,7 @@ def test_no_matrices_are_no_mixture() -> None:
 def test_a_batch_over_the_limit_is_refused() -> None:
     composition = Composition.copies(FIRST, 1000)
     assert composition.batch(np, composition.bytes_needed).count == 1000
-    with pytest.raises(LayoutTooLargeError, match="allowed"):
+    with pytest.raises(LayoutTooLargeError, match="the limit is"):
         composition.batch(np, composition.bytes_needed - 1)
 
 

@@ -18,7 +18,7 @@ from gpu_engine.batched.csri import CsriBatch, warps_for
 from gpu_engine.batched.ell import EllBatch
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import KernelError, ParameterError
-from gpu_engine.matrices.warps import WARP
+from gpu_engine.matrices.pellr_counts import WARP
 from gpu_engine.verify import POISON, check
 from tests.battery import BATTERY, dense, with_row_lengths
 from tests.gpu_engine.batched.batteries import BATCHES, MOST_COLUMNS, UNASKED_COLUMNS
@@ -121,7 +121,7 @@ def test_names_find_their_kernels() -> None:
         assert set(paper) <= {kernel.name for kernel in known}
         assert len({kernel.name for kernel in known}) == len(known)
         assert [k.name for k in kernels_on(backend, ("ell/thread", "coo/segmented"))] == ["coo/segmented", "ell/thread"]
-        with pytest.raises(ParameterError, match=f"'csr/unheard-of' on {backend}; known kernels: .*csr/smart"):
+        with pytest.raises(ParameterError, match=f"'csr/unheard-of' on {backend}. Known kernels: .*csr/smart"):
             kernels_on(backend, ("csr/scalar", "csr/unheard-of"))
 
 
@@ -248,7 +248,7 @@ def test_nothing_is_launched_for_no_problems(launches: list[dict[str, Any]]) -> 
 
 def test_more_problems_than_blocks_are_refused() -> None:
     source = CudaSource("gpu_engine.batched", "csr.cu", instantiations("batched_scalar"))
-    with pytest.raises(KernelError, match="2147483648 problems"):
+    with pytest.raises(KernelError, match="2147483648 matrices"):
         Blocks(MOST_BLOCKS + 1, 1, True, 32).launch(source, "batched_scalar", False, ())
 
 

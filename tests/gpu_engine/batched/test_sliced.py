@@ -134,7 +134,7 @@ def test_thousands_of_tiny_problems() -> None:
 
 @pytest.mark.parametrize("work", [0, ROW_WORK * SHARED_ELEMENTS])
 def test_a_group_must_fit_a_block(work: int) -> None:
-    with pytest.raises(ParameterError, match="take 1 to 98288"):
+    with pytest.raises(ParameterError, match="must be 1 to 98288"):
         LaunchConfigs((LaunchConfig(work=work),))
 
 

@@ -145,9 +145,9 @@ def test_the_bytes_of_all_matrices_are_limited(tmp_path: Path, temporary: Path) 
 @pytest.mark.parametrize("pack", [PACKS["tar.gz"], PACKS["zip"]], ids=["tar.gz", "zip"])
 def test_the_bytes_of_an_archive_are_limited_before_it_is_unpacked(pack: Pack, tmp_path: Path, temporary: Path) -> None:
     source = saved(tmp_path, pack([("a.mtx", b"%" * 10**6)]))
-    with pytest.raises(TooLargeError, match="holds"):
+    with pytest.raises(TooLargeError, match=r"unpacks to|holds more than"):
         list(read_matrices(source, SourceLimits(file=ReadLimits(decompressed_bytes=10**5))))
-    with pytest.raises(TooLargeError, match="expands more than 200 times"):
+    with pytest.raises(TooLargeError, match="more than 200×"):
         list(read_matrices(source, SourceLimits(file=ReadLimits(ratio_after_bytes=10**5))))
     assert list(temporary.iterdir()) == []
 
@@ -178,11 +178,11 @@ BAD: dict[str, tuple[bytes, str]] = {
     "a path out of a zip": (files.zipped([("a/../../b.mtx", ONE)]), "points outside"),
     "an absolute path in a zip": (files.zipped([("/a.mtx", ONE)]), "'/a.mtx' points outside"),
     "a Windows path in a zip": (files.zipped([("..\\\\boot.ini", ONE)]), "points outside"),
-    "one name twice": (tarred([("a.mtx", ONE), ("a.mtx", MARKET)]), "two members 'a.mtx'"),
+    "one name twice": (tarred([("a.mtx", ONE), ("a.mtx", MARKET)]), "two members named 'a.mtx'"),
     "a tar that ends early": (tarred([("a.mtx", ONE)], "w")[:700], "ends too early"),
     "a zip that ends early": (files.zipped([("a.mtx", ONE)])[:60], "zip archive is damaged"),
     "another checksum": (lying(ONE), "zip archive is damaged"),
-    "an archive without files": (files.tar((entry("d", type=tarfile.DIRTYPE), b"")), "no file in it"),
+    "an archive without files": (files.tar((entry("d", type=tarfile.DIRTYPE), b"")), "has no files"),
     "no archive": (MARKET, "neither a folder nor a tar or zip archive"),
     "nothing": (b"", "neither a folder"),
 }

@@ -115,7 +115,7 @@ def test_unread_segments_are_zero_in_every_block(segments: int, k: int, block_by
     segmented = allocate(len(bits), segments, block_bytes=block_bytes)
     write(segmented, values_of(bits), segments)
     assert bits_of(read(segmented, k)) == [cut(value, k, segments) for value in bits]
-    with pytest.raises(ParameterError, match=f"Blocks of {block_bytes} bytes are not converted in place; take 128"):
+    with pytest.raises(ParameterError, match=f"Blocks of {block_bytes} bytes cannot be converted in place. Use 128"):
         to_ieee(segmented)
 
 

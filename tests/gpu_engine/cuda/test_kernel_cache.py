@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gpu_engine.cuda.compiler import OPTIONS, Compilation, Compiled, architecture, nvrtc_version
-from gpu_engine.cuda.kernel_cache import CODE, NAMES, UNUSED_S, Kept, KernelCache
+from gpu_engine.cuda.kernel_cache import CODE, NAMES, UNUSED_S, CachedKernel, KernelCache
 from gpu_engine.errors import KernelError
 
 TEXT = "template <int N> __global__ void twice(double *y) { y[threadIdx.x] *= N; }"
@@ -51,7 +51,7 @@ def cache(tmp_path: Path, compiler: Compiler) -> KernelCache:
     return KernelCache(tmp_path / "home" / "kernels", (), compiler)
 
 
-def content(kept: Kept) -> tuple[bytes, dict[str, str]]:
+def content(kept: CachedKernel) -> tuple[bytes, dict[str, str]]:
     return kept.path.read_bytes(), dict(kept.names)
 
 
@@ -164,7 +164,7 @@ def test_without_a_home_it_says_what_to_set(compiler: Compiler) -> None:
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, compiler: Compiler) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(KernelError, match=r"cannot be kept in .*/file/kernels: Not a directory\. Set SPARSIGHT_HOME"):
+    with pytest.raises(KernelError, match=r"cannot be stored in .*/file/kernels: Not a directory\. Set SPARSIGHT_HOME"):
         KernelCache(tmp_path / "file" / "kernels", (), compiler).get(ASKED)
 
 

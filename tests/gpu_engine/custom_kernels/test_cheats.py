@@ -20,13 +20,13 @@ from tests.samples.studies import FAST
 TOGETHER = 20
 """As many custom kernels as a job takes."""
 
-STALE = r"y was the product of an earlier x"
+STALE = r"y was the result for an earlier x"
 UNWRITTEN = r"\d+ of 3000 rows of y were not written"
-CHANGED = r"Wrong result: .* where x changed before each call"
-SAVED = r"a product takes .* where x changes before each call, and .* where it does not"
+CHANGED = r"Wrong result: .* with a new x before each call"
+SAVED = r"an SpMV takes .* with a new x before each call, but .* with the same x"
 WRONG = r"Wrong result: row \d+ is .*, SciPy gives .*; {} of 3000 rows are off"
-LATE = "it wrote y after it had said that it was done"
-GOES_ON = "threads of it go on computing after its call has returned"
+LATE = "it wrote y after it had returned"
+GOES_ON = "its threads continue to run"
 KEEPS = r"8 calls keep \d+ bytes"
 X, MATRIX = "it changed x", "it changed the matrix"
 
@@ -76,13 +76,13 @@ REASONS = {
         "CHECK": "replaced gpu_engine.custom_kernels.examiner.check",
         "EXAMINER": "replaced gpu_engine.custom_kernels.examiner.Examiner.examine",
         "JUDGE": "replaced gpu_engine.custom_kernels.timing_checks.TimingChecks.judge",
-        "SETTLE": "replaced gpu_engine.studies.formats.entrant.Entrant._settle",
+        "SETTLE": "replaced gpu_engine.studies.formats.custom_kernel.CustomKernelCandidate._check_output",
         "ISNAN": "replaced numpy.isnan",
         "ENTROPY": "replaced os.urandom",
         "GENERATOR": "replaced numpy.random.default_rng",
         "SCIPY": "replaced csr_array.__matmul__",
         "HIDDEN_BUILTIN": "replaced gpu_engine.custom_kernels.examiner.int",
-        "HIDDEN_METHOD": "replaced gpu_engine.studies.formats.entrant.Entrant.fail",
+        "HIDDEN_METHOD": "replaced gpu_engine.studies.formats.custom_kernel.CustomKernelCandidate.fail",
         "SYSTEM_RANDOM": "replaced random.SystemRandom",
         "OTHERS": "replaced gpu_engine.formats.csr.vector._cpu",
         "THREADS": "replaced Numba's number of threads",
@@ -91,15 +91,15 @@ REASONS = {
         "COLLECTION": "replaced garbage collection",
         "PROFILER": "replaced the profile function",
     },
-    "patient": {"CLOCK": r"a product takes .* by the referee's clock, and .* by that of the rounds"},
+    "patient": {"CLOCK": r"an SpMV takes .* by an independent clock, but .* by the clock of the rounds"},
     "tampering": {
         **dict.fromkeys(("X_ZEROED", "X_OF_ONE", "X_SORTED"), X),
         **dict.fromkeys(("MATRIX_ZEROED", "MATRIX_ZEROED_AT_ONCE", "MATRIX_REORDERED"), MATRIX),
         **dict.fromkeys(("KEEPS_X", "KEEPS_Y"), KEEPS),
         "LOOKS": WRONG.format(r"\d+"),
-        "RAISES": r"It failed in its first product, line \d+: RuntimeError: no",
-        "EXITS": r"It failed in its first product, line \d+: SystemExit: 0",
-        "LEAVES": r"It failed in its first product, line \d+: SystemExit: done",
+        "RAISES": r"It failed in its first SpMV, line \d+: RuntimeError: no",
+        "EXITS": r"It failed in its first SpMV, line \d+: SystemExit: 0",
+        "LEAVES": r"It failed in its first SpMV, line \d+: SystemExit: done",
         "RAISES_LATER": r"It failed .*, line \d+: ValueError: enough",
     },
 }

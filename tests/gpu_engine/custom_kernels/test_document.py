@@ -59,6 +59,6 @@ def test_the_wrong_one_and_the_cheat_of_the_document_are_refused(
 ) -> None:
     code, said = run(monkeypatch, capsys, COMMANDS[2])
     assert code == 1
-    assert re.search(r"refused: a product takes .* where x changes before each call, and .* where it does not", said)
+    assert re.search(r"rejected: an SpMV takes .* with a new x before each call, but .* with the same x", said)
     assert re.search(r"Wrong result: row 1000 is .*; 1 of 13824 rows are off", said)
     assert re.search(r"csr/vector +warm +[\d.]+ µs", said)

@@ -1,4 +1,4 @@
-"""A hundred honest custom kernels and more are not refused: ways to multiply, times hostile matrices."""
+"""A hundred honest custom kernels and more are not rejected: ways to multiply, times hostile matrices."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from gpu_engine.findings import batched, formats, pagerank, reduced_spmv, scaling
-from gpu_engine.findings.answer import NEAR, Answer, Contest, answers, of_findings
-from gpu_engine.findings.answer_text import buckets, sentence, shown, table
 from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.overall_ranking import NEAR, ComparisonGroup, OverallRanking, answers, of_findings
+from gpu_engine.findings.overall_ranking_text import buckets, sentence, table, visible_rows
 from gpu_engine.findings.ranking import rank
 from gpu_engine.text import units
 from tests.samples.formats import timed, untimed
@@ -19,7 +19,7 @@ A, B, C = "packed/tile", "csr/vector", "coo/segmented"
 QUIET: dict[str, Any] = {"roofline_s": 1e-9, "gather_probe_s": 1e-9}
 
 
-def contest(name: str, times: Mapping[str, float | None], baseline: str = "", **fields: Any) -> Contest:
+def contest(name: str, times: Mapping[str, float | None], baseline: str = "", **fields: Any) -> ComparisonGroup:
     """Kernels with times in microseconds; None: skipped."""
     entrants = {
         kernel: timed(kernel, 1e-6 * time, matrix=name, **QUIET, **fields)
@@ -27,19 +27,19 @@ def contest(name: str, times: Mapping[str, float | None], baseline: str = "", **
         else untimed(kernel, "skipped", "too large", matrix=name)
         for kernel, time in times.items()
     }
-    return Contest(name, "cpu", "warm", entrants, rank(entrants.values()), baseline)
+    return ComparisonGroup(name, "cpu", "warm", entrants, rank(entrants.values()), baseline)
 
 
-def the_answer(contests: Sequence[Contest]) -> Answer:
+def the_answer(contests: Sequence[ComparisonGroup]) -> OverallRanking:
     (answer,) = answers(contests)
     return answer
 
 
-def said(answer: Answer) -> str:
+def said(answer: OverallRanking) -> str:
     return sentence(answer).replace(units.THIN, " ")
 
 
-def rows(answer: Answer) -> list[tuple[str, ...]]:
+def rows(answer: OverallRanking) -> list[tuple[str, ...]]:
     return [tuple(cell.replace(units.THIN, " ") for cell in row) for row in table(answer, answer.standings).rows]
 
 
@@ -63,8 +63,8 @@ def test_the_mean_is_of_ratios_to_the_best_of_each_matrix_and_the_interval_over_
     assert [last.low, last.high] == pytest.approx([4.0, 4.0])
     assert rows(answer)[0] == (A, "1.19 ×", f"{first.low:.2f} – {first.high:.2f}", "75 %", "2.00 ×", "0")
     assert said(answer) == (
-        f"{A} stays nearest to the fastest over 16 matrices on cpu, warm: {A} takes 1.19 × the best time in geometric "
-        f"mean and 2.00 × at worst (n0), and is fastest or the same on 75 %; {B} takes 3.36 ×."
+        f"{A} is the best single choice over 16 matrices on cpu, warm: mean slowdown 1.19 × (95 % CI {first.low:.2f} – "
+        f"{first.high:.2f}, worst 2.00 × on n0), fastest or tied on 75 %; mean slowdown of {B} 3.36 ×."
     )
 
 
@@ -75,7 +75,7 @@ def test_a_leader_is_named_with_all_that_the_matrices_do_not_tell_from_it() -> N
     )
     assert answer.level == (A, B)
     assert said(answer).startswith(
-        f"{A} and {B} stay nearest to the fastest over 10 matrices on cpu, warm, and nothing tells them apart: {A} "
+        f"{A} and {B} tie as the best single choice over 10 matrices on cpu, warm: mean slowdown of {A} "
     )
 
 
@@ -104,25 +104,25 @@ def test_what_was_not_tried_everywhere_comes_last_and_is_no_baseline() -> None:
 def test_what_is_within_two_percent_is_folded_with_the_leader_and_what_is_behind_by_itself() -> None:
     times = {A: 100, B: 101, C: 110, "ell/thread": 120, "jad/thread": 130, "hyb/k": 140, "csc/atomic": 150, "x/y": 900}
     answer = the_answer([contest(f"m{i}", times, "x/y") for i in range(6)])
-    first, near, far = shown(answer, answer.apart)
+    first, near, far = visible_rows(answer, answer.apart)
     assert [own.label for own in near] == [B]
     assert [own.label for own in first] == [A, C, "ell/thread", "jad/thread", "hyb/k", "x/y"]
     assert [own.label for own in far] == ["csc/atomic"]
     assert answer.best == (A, B, C, "ell/thread", "jad/thread", "x/y")
-    assert [own.label for own in shown(answer, [B])[0]] == [A, B, "x/y"]
+    assert [own.label for own in visible_rows(answer, [B])[0]] == [A, B, "x/y"]
 
 
 def test_what_is_folded_says_how_far_behind_it_is() -> None:
     times = {A: 100, B: 101, C: 105, "ell/thread": 109, "jad/thread": 111, "hyb/k": 300}
     answer = the_answer([contest(f"m{i}", times) for i in range(5)] + [contest("m5", {**times, "csc/atomic": 120})])
-    _, near, rest = shown(answer, [])
+    _, near, rest = visible_rows(answer, [])
     assert [
         (text.replace(units.THIN, " "), [own.label for own in own]) for text, own in buckets(answer, near, rest)
     ] == [
         (f"1 more within 2 % of {A}", [B]),
         ("2 kernels are 2 to 10 % slower", [C, "ell/thread"]),
-        ("2 kernels are more than 10 % slower: 1.11 × to 3.00 × the best time", ["jad/thread", "hyb/k"]),
-        ("1 kernel was not tried on all matrices: 1.20 × the best time", ["csc/atomic"]),
+        ("2 kernels are more than 10 % slower: mean slowdown 1.11 × to 3.00 ×", ["jad/thread", "hyb/k"]),
+        ("1 kernel was measured on only some matrices: mean slowdown 1.20 ×", ["csc/atomic"]),
     ]
 
 
@@ -144,14 +144,14 @@ def test_busy_machines_do_not_count_and_most_of_them_leave_no_leader() -> None:
     busy = [contest(f"b{i}", {A: 100, B: 50}, aa_gap=0.3) for i in range(7)]
     one = the_answer([*quiet, busy[0]])
     assert (one.contests, one.busy, one.level) == (6, 1, (A,))
-    assert said(one).endswith(" On 1 more the machine was busy: their times do not count.")
+    assert said(one).endswith(" 1 more matrix is excluded because the timings are too noisy.")
     most = the_answer([*quiet, *busy])
     assert most.level == ()
-    assert said(most) == "Nothing leads on cpu, warm: the machine was busy on 7 of 13 matrices."
+    assert said(most) == "No ranking on cpu, warm: the timings are too noisy on 7 of 13 matrices."
     assert the_answer(busy).standings == ()
-    assert said(the_answer(busy[:1])) == "Nothing leads on cpu, warm: the machine was busy."
+    assert said(the_answer(busy[:1])) == "No ranking on cpu, warm: the timings are too noisy."
     nothing = the_answer([contest("m0", {A: None}), contest("m1", {A: None})])
-    assert said(nothing) == "Nothing leads on cpu, warm: no kernel has a time."
+    assert said(nothing) == "No ranking on cpu, warm: no kernel was timed."
 
 
 def test_devices_and_caches_are_answered_by_themselves() -> None:
@@ -202,7 +202,7 @@ def test_a_study_without_contests_is_answered_by_its_findings() -> None:
 def test_a_lone_matrix_among_busy_ones_is_one_of_them() -> None:
     busy = contest("busy", {A: 100, B: 50}, aa_gap=0.3)
     one = the_answer([contest("quiet", {A: 100, B: 200}), busy])
-    assert said(one).startswith(f"{A} stays nearest to the fastest over 1 of 2 matrices on cpu, warm")
+    assert said(one).startswith(f"{A} is the best single choice over 1 of 2 matrices on cpu, warm")
 
 
 def test_a_leader_remains_where_half_of_the_machines_were_busy() -> None:
@@ -288,7 +288,7 @@ def test_what_came_to_no_right_end_counts_as_failed_whatever_its_time() -> None:
         A: timed(A, 1e-4, matrix="m", **QUIET),
         B: replace(timed(B, 1e-5, matrix="m", **QUIET), state="unconverged"),
     }
-    fast = Contest("m", "cpu", "warm", entrants, rank(entrants.values()))
+    fast = ComparisonGroup("m", "cpu", "warm", entrants, rank(entrants.values()))
     answer = the_answer([fast, contest("n", {A: 100, B: 150})])
     (first, second) = answer.standings
     assert (first.label, first.ratios, second.failed) == (A, (("m", 1.0), ("n", 1.0)), 1)
@@ -298,7 +298,7 @@ def test_what_came_to_no_right_end_counts_as_failed_whatever_its_time() -> None:
 def test_a_contest_whose_leader_is_not_clear_counts_too() -> None:
     vague = replace(timed(B, 1.04e-4, matrix="v", **QUIET), ci_low_s=0.9e-4, ci_high_s=1.2e-4)
     entrants = {A: timed(A, 1e-4, matrix="v", **QUIET), B: vague}
-    unclear = Contest("v", "cpu", "warm", entrants, rank(entrants.values()))
+    unclear = ComparisonGroup("v", "cpu", "warm", entrants, rank(entrants.values()))
     assert unclear.unsettled == (B,)
     answer = the_answer([unclear, contest("m", {A: 100, B: 150})])
     assert (answer.contests, answer.level) == (2, (A, B))

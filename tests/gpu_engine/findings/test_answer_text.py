@@ -4,23 +4,27 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_engine.findings.answer import FAR, Answer, Standing
-from gpu_engine.findings.answer_text import buckets, sentence, short, shown, table
+from gpu_engine.findings.overall_ranking import FAR, KernelSummary, OverallRanking
+from gpu_engine.findings.overall_ranking_text import buckets, sentence, short, table, visible_rows
 from gpu_engine.text import units
 from tests.samples.formats import timed
 
 A, B, C, D = "packed/tile", "csr/vector", "coo/segmented", "ell/thread"
 
 
-def standing(label: str, mean: float, wins: int = 0, absent: int = 0, failed: int = 0, worst: float = 9.0) -> Standing:
+def standing(
+    label: str, mean: float, wins: int = 0, absent: int = 0, failed: int = 0, worst: float = 9.0
+) -> KernelSummary:
     ratios = (("m1", mean), ("m2", worst))
-    return Standing(label, timed(label, 1e-3), ratios, mean, 0.9 * mean, 1.1 * mean, wins, failed, absent)
+    return KernelSummary(label, timed(label, 1e-3), ratios, mean, 0.9 * mean, 1.1 * mean, wins, failed, absent)
 
 
-def answer(*standings: Standing, contests: int = 8, busy: int = 0, empty: int = 0, **fields: str) -> Answer:
+def answer(
+    *standings: KernelSummary, contests: int = 8, busy: int = 0, empty: int = 0, **fields: str
+) -> OverallRanking:
     known = {"device": "cpu", "cache": "warm", "of": "", "what": "matrices", "baseline": ""} | fields
     level = tuple(own.label for own in standings[:1])
-    return Answer(**known, contests=contests, busy=busy, empty=empty, standings=standings, level=level)
+    return OverallRanking(**known, contests=contests, busy=busy, empty=empty, standings=standings, level=level)
 
 
 def said(text: str) -> str:
@@ -30,10 +34,10 @@ def said(text: str) -> str:
 def test_shares_are_of_the_contests_that_count() -> None:
     own = answer(standing(A, 1.25, wins=4), busy=3, empty=2)
     assert "over 8 matrices" in said(sentence(own))
-    assert "1.25 × the best time in geometric mean and 9.00 × at worst (m2)" in said(sentence(own))
-    assert "fastest or the same on 50 %. On 3 more" in said(sentence(own))
-    assert said(sentence(own)).endswith("On 2 more nothing has a time.")
-    assert "On " not in sentence(answer(standing(A, 1.25)))
+    assert "mean slowdown 1.25 × (95 % CI 1.12 – 1.38, worst 9.00 × on m2)" in said(sentence(own))
+    assert "fastest or tied on 50 %. 3 more matrices are excluded" in said(sentence(own))
+    assert said(sentence(own)).endswith("2 more matrices are without a timing.")
+    assert " more " not in sentence(answer(standing(A, 1.25)))
 
 
 @pytest.mark.parametrize(
@@ -41,7 +45,7 @@ def test_shares_are_of_the_contests_that_count() -> None:
 )
 def test_one_contest_is_one_of_all_that_were_begun(contests: int, busy: int, empty: int, number: str) -> None:
     own = answer(standing(A, 1.25, wins=1), contests=contests, busy=busy, empty=empty)
-    assert f"to the fastest over {number} matrices on cpu, warm: " in sentence(own)
+    assert f"the best single choice over {number} matrices on cpu, warm: " in sentence(own)
 
 
 def test_where_nothing_leads_the_busy_are_counted_among_all() -> None:
@@ -54,7 +58,7 @@ def test_where_nothing_leads_the_busy_are_counted_among_all() -> None:
 
 def test_the_baseline_is_told_unless_it_leads() -> None:
     standings = standing(A, 1.0), standing(B, 2.5)
-    assert said(sentence(answer(*standings, baseline=B))).endswith(f"; {B} takes 2.50 ×.")
+    assert said(sentence(answer(*standings, baseline=B))).endswith(f"; mean slowdown of {B} 2.50 ×.")
     for baseline in (A, C, ""):
         assert "; " not in sentence(answer(*standings, baseline=baseline))
 
@@ -68,8 +72,8 @@ def test_a_row_counts_what_failed_among_what_was_tried_and_wins_among_all() -> N
 
 def test_what_is_shown_is_in_one_list_alone() -> None:
     own = answer(standing(A, 1.0), standing(B, 1.01), standing(C, 1.015), standing(D, 3.0))
-    assert [[each.label for each in triangle] for triangle in shown(own, [B])] == [[A, B], [C], [D]]
-    assert [[each.label for each in triangle] for triangle in shown(own, [])] == [[A], [B, C], [D]]
+    assert [[each.label for each in rows] for rows in visible_rows(own, [B])] == [[A, B], [C], [D]]
+    assert [[each.label for each in rows] for rows in visible_rows(own, [])] == [[A], [B, C], [D]]
 
 
 def test_folds_end_at_ten_percent_behind_the_leader_whose_mean_is_not_one() -> None:

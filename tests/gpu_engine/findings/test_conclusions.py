@@ -35,13 +35,19 @@ def test_what_does_not_hold_is_named() -> None:
 
 def test_without_cases_there_is_no_data() -> None:
     without = STATEMENT.conclusion([], "cpu", "warm")
-    assert without == Conclusion("All are fast.", "no data", "No case here has the times.", "cpu", "warm")
+    assert without == Conclusion("All are fast.", "no data", "No case has the required timings.", "cpu", "warm")
     assert STATEMENT.unjudged() == Conclusion("All are fast.", "no data", "")
 
 
 def test_the_table_has_what_some_device_was_asked_for() -> None:
     found = [STATEMENT.conclusion(trials(True), "cpu", "warm"), STATEMENT.unjudged()]
-    assert [head.text for head in table_of(found).heads] == ["the paper", "here", "numbers", "device", "cache"]
+    assert [head.text for head in table_of(found).heads] == [
+        "statement of the paper",
+        "result",
+        "numbers",
+        "device",
+        "cache",
+    ]
     assert table_of(found).rows == (("All are fast.", "agrees", "Holds for 1 of 1. For a 0.", "cpu", "warm"),)
 
 

@@ -15,15 +15,21 @@ UNCONVERGED = replace(timed("csr/vector", 1e-6), state="unconverged", note="γ i
 @pytest.mark.parametrize(
     ("m", "baseline", "word", "ratio", "reason"),
     [
-        (timed("csr/vector", 800e-6), BASE, "faster", 1.25, "1.25 times as fast"),
-        (timed("csr/vector", 4e-3), BASE, "slower", 0.25, "4 times as slow"),
-        (timed("csr/vector", 1.001e-3), BASE, "same", 1 / 1.001, "The gap of 0.1% is within"),
-        (timed("csr/vector", 0.9e-3, ci_low_s=None), BASE, "inconclusive", 1 / 0.9, "One of the two has no interval."),
-        (BASE, BASE, "baseline", 1.0, "Every other kernel is compared with this one."),
-        (BASE, None, "inconclusive", None, "There is nothing to compare it with."),
+        (timed("csr/vector", 800e-6), BASE, "faster", 1.25, "Speedup 1.25×"),
+        (timed("csr/vector", 4e-3), BASE, "slower", 0.25, "Slowdown 4×"),
+        (timed("csr/vector", 1.001e-3), BASE, "same", 1 / 1.001, "The difference of 0.1% is within the noise"),
+        (
+            timed("csr/vector", 0.9e-3, ci_low_s=None),
+            BASE,
+            "inconclusive",
+            1 / 0.9,
+            "One of the two timings has no confidence interval.",
+        ),
+        (BASE, BASE, "baseline", 1.0, "All other kernels are compared with this one."),
+        (BASE, None, "inconclusive", None, "No baseline was measured."),
         (UNCONVERGED, BASE, "unconverged", None, "γ is 0.1"),
         (untimed("csr/vector", "failed", "row 3 is wrong"), BASE, "failed", None, "row 3 is wrong"),
-        (untimed("csr/vector", "skipped", ""), None, "skipped", None, "No time: skipped, and no reason was recorded."),
+        (untimed("csr/vector", "skipped", ""), None, "skipped", None, "No timing (skipped); no reason was recorded."),
     ],
 )
 def test_the_word_beside_a_measurement(
@@ -36,10 +42,10 @@ def test_the_word_beside_a_measurement(
 
 def test_against_is_time_over_time_at_least_one_with_a_word() -> None:
     fast, slow = timed("csr/vector", 800e-6), timed("csr/scalar", 1e-3)
-    assert against(slow, fast) == "1.25 times as fast as csr/scalar (faster)"
-    assert against(fast, slow) == "1.25 times as slow as csr/vector (slower)"
-    assert against(slow, timed("csr/vector", 1.001e-3)) == "as fast as csr/scalar (same)"
-    assert against(fast, slow, "it") == "1.25 times as slow as it (slower)"
+    assert against(slow, fast) == "speedup 1.25× over csr/scalar (faster)"
+    assert against(fast, slow) == "slowdown 1.25× against csr/vector (slower)"
+    assert against(slow, timed("csr/vector", 1.001e-3)) == "same time as csr/scalar (equal)"
+    assert against(fast, slow, "it") == "slowdown 1.25× against it (slower)"
     assert against(None, fast) == against(untimed("csr/k", "failed", ""), fast) == ""
     assert against(fast, untimed("csr/k", "failed", "")) == ""
 
@@ -81,16 +87,16 @@ def test_the_table_has_the_verdict_before_the_numbers() -> None:
     assert [(head.text, head.unit, head.numeric) for head in table.heads] == [
         ("kernel", "", False),
         ("verdict", "", False),
-        ("against", "csr/scalar", True),
+        ("speedup", "vs csr/scalar", True),
         ("rate", "GFLOP/s", True),
         ("note", "", False),
     ]
     assert table.rows == (
-        ("csr/vector, x 2", "slower", "2.00\u202f×", "1.00", ""),
+        ("csr/vector, x 2", "slower", "0.50\u202f×", "1.00", ""),
         ("csr/scalar", "baseline", "1.00\u202f×", "2.00", ""),
         ("ell/thread", "failed", "–", "–", "no"),
     )
-    assert finding(baseline="").table.heads[2] == Head("against", "nothing")
+    assert finding(baseline="").table.heads[2] == Head("speedup", "vs no baseline")
 
 
 def test_energy_stands_before_the_note_where_it_was_measured() -> None:
@@ -100,7 +106,7 @@ def test_energy_stands_before_the_note_where_it_was_measured() -> None:
     spent = timed("csr/vector", 2e-3, energy_j=4e-3, gflops=1.0)
     noted = Table(HEADS, (("1.00", "steady"), *NUMBERS.rows[1:]))
     wider = with_energy(noted, [spent, *measured[1:]])
-    assert [(head.text, head.unit) for head in wider.heads[1:3]] == [("energy", "warm"), ("GFLOP/s", "a watt")]
+    assert [(head.text, head.unit) for head in wider.heads[1:3]] == [("energy", "warm"), ("GFLOP/s", "per watt")]
     assert wider.rows == (
         ("1.00", "4.00\u202fmJ", "0.500", "steady"),
         ("2.00", "–", "–", ""),
@@ -133,7 +139,7 @@ def test_the_document_has_a_verdict_for_each_row() -> None:
         "leads": True,
         "verdict": "slower",
         "factor": 2.0,
-        "reason": "2 times as slow; intervals and rounds lie apart.",
+        "reason": "Slowdown 2×; confidence intervals and rounds do not overlap.",
     }
     assert [(v["verdict"], v["factor"], v["leads"]) for v in verdicts[1:]] == [
         ("baseline", 1.0, False),

@@ -9,7 +9,10 @@ from tests.samples.formats import timed, untimed
 FIRST, SAME, SLOWER = timed("csr/vector", 800e-6), timed("coo/segmented", 803e-6), timed("csr/scalar", 1e-3)
 VAGUE = timed("ell/thread", 840e-6, ci_low_s=700e-6, ci_high_s=950e-6)
 UNCONVERGED = replace(timed("csr/k", 700e-6), state="unconverged")
-BUSY = "This machine was busy: the reference kernel differs from itself by 30.0%. Nothing leads here; measure again in "
+BUSY = (
+    "Too noisy to rank: two runs of the control kernel differ by 30.0%. "
+    "Close other programs on this machine and measure "
+)
 
 
 def kernels(measurements: tuple[Measurement, ...]) -> list[str]:
@@ -23,7 +26,7 @@ def said(ranking: Ranking) -> str:
 @pytest.mark.parametrize(
     ("given", "leaders", "unsettled", "decided", "sentence"),
     [
-        ([FIRST], ["csr/vector"], [], True, "csr/vector runs here: a fact, another."),
+        ([FIRST], ["csr/vector"], [], True, "csr/vector is the only kernel ranked here: a fact, another."),
         ([SLOWER, FIRST], ["csr/vector"], [], True, "csr/vector is fastest here: a fact, another."),
         (
             [SAME, FIRST],
@@ -37,27 +40,33 @@ def said(ranking: Ranking) -> str:
             ["csr/vector", "coo/segmented"],
             [],
             True,
-            "csr/vector and coo/segmented are fastest, with no measurable difference, here: a fact, another.",
+            "csr/vector and coo/segmented tie for fastest here: a fact, another.",
         ),
         (
             [VAGUE, FIRST],
             ["csr/vector"],
             ["ell/thread"],
             False,
-            "csr/vector leads, not clearly, here: a fact, another; ell/thread may be as fast (inconclusive).",
+            "csr/vector is probably fastest here: a fact, another; ell/thread may be equally fast (inconclusive).",
         ),
         (
             [VAGUE, SAME, FIRST],
             ["csr/vector", "coo/segmented"],
             ["ell/thread"],
             False,
-            "csr/vector and coo/segmented lead, not clearly, here: a fact, another; ell/thread may be as fast "
-            "(inconclusive).",
+            "csr/vector and coo/segmented probably tie for fastest here: a fact, another; ell/thread may be "
+            "equally fast (inconclusive).",
         ),
         ([], [], [], False, ""),
         ([untimed("csr/vector", "failed", "no")], [], [], False, ""),
         ([UNCONVERGED], [], [], False, ""),
-        ([FIRST, UNCONVERGED], ["csr/vector"], [], True, "csr/vector runs here: a fact, another."),
+        (
+            [FIRST, UNCONVERGED],
+            ["csr/vector"],
+            [],
+            True,
+            ("csr/vector is the only kernel ranked here: a fact, another."),
+        ),
     ],
 )
 def test_what_times_allow_to_say(
@@ -76,8 +85,8 @@ def test_the_fastest_comes_first() -> None:
 def test_nothing_leads_on_a_busy_machine_whoever_shows_it(ranked: bool) -> None:
     noisy = replace(SLOWER, aa_gap=0.3)
     ranking = rank([FIRST, noisy]) if ranked else rank([FIRST], beside=[noisy])
-    assert (ranking.leaders, ranking.decided, said(ranking)) == ((), False, f"{BUSY}quiet.")
-    assert rank([FIRST, replace(UNCONVERGED, aa_gap=0.3)]).busy == f"{BUSY}quiet."
+    assert (ranking.leaders, ranking.decided, said(ranking)) == ((), False, f"{BUSY}again.")
+    assert rank([FIRST, replace(UNCONVERGED, aa_gap=0.3)]).busy == f"{BUSY}again."
 
 
 def test_many_names_are_counted_and_not_all_said() -> None:
@@ -85,7 +94,9 @@ def test_many_names_are_counted_and_not_all_said() -> None:
     assert len(ranking.leaders) == 6
     assert said(ranking).startswith("csr/k0, csr/k1, csr/k2 and 3 more show no measurable difference")
     vague = [replace(VAGUE, kernel=f"ell/k{number}") for number in range(5)]
-    assert said(rank([FIRST, *vague])).endswith("; ell/k0, ell/k1, ell/k2 and 2 more may be as fast (inconclusive).")
+    assert said(rank([FIRST, *vague])).endswith(
+        "; ell/k0, ell/k1, ell/k2 and 2 more may be equally fast (inconclusive)."
+    )
 
 
 def test_join() -> None:
@@ -126,7 +137,7 @@ def test_nothing_is_decided_on_a_busy_machine_whether_others_may_be_as_fast_or_n
     assert not rank([noisy, VAGUE]).decided
 
 
-@pytest.mark.parametrize(("slower", "claim"), [(1, "is fastest"), (2, "is fastest"), (0, "runs")])
+@pytest.mark.parametrize(("slower", "claim"), [(1, "is fastest"), (2, "is fastest"), (0, "is the only kernel ranked")])
 def test_only_what_runs_by_itself_is_compared_with_nothing(slower: int, claim: str) -> None:
     ranking = rank([FIRST, *(timed(f"csr/k{n}", 2e-3) for n in range(slower))])
     assert ranking.claim == claim

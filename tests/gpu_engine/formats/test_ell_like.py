@@ -8,7 +8,7 @@ import pytest
 
 from gpu_engine.formats import ell, ellr, pellr
 from gpu_engine.formats.base import Format, max_row_length
-from gpu_engine.matrices.warps import iterations
+from gpu_engine.matrices.pellr_counts import warp_iterations
 from gpu_engine.verify import POISON, check, reference
 from tests.battery import BATTERY, dense, with_row_lengths
 
@@ -65,8 +65,8 @@ def test_warps_walk_what_the_arithmetic_says() -> None:
     matrix = BATTERY["power_law"]()
     assert matrix.n_rows % 32 == 0
     longest_first = np.sort(np.diff(matrix.indptr))[::-1]
-    assert pellr.BY_WARP.from_csr(matrix).walked == 32 * iterations(longest_first)
-    assert pellr.SLICED.from_csr(matrix).columns.size == 32 * iterations(longest_first)
+    assert pellr.BY_WARP.from_csr(matrix).walked == 32 * warp_iterations(longest_first)
+    assert pellr.SLICED.from_csr(matrix).columns.size == 32 * warp_iterations(longest_first)
 
 
 @pytest.mark.parametrize("name", BATTERY)

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from gpu_engine.gpu_bench.benchmark_matrices import Subject
 from gpu_engine.gpu_bench.markdown import BenchmarkData, Section, Tables
-from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.recordings.files import Recording
 from gpu_engine.text.tables import Table
 

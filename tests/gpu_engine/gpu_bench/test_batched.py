@@ -15,13 +15,13 @@ from scipy.io import mmwrite
 from gpu_engine.generators import generate
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench import batched
-from gpu_engine.gpu_bench.batch_subjects import BATCH_SUBJECTS, PAPER, SIMILAR, is_similar
-from gpu_engine.gpu_bench.batched import apart, measure_mixed, mixtures, passes
+from gpu_engine.gpu_bench.batch_matrices import BATCH_SUBJECTS, PAPER, SIMILAR, is_similar
+from gpu_engine.gpu_bench.batched import kernels_without_deduplication, measure_mixed, mixtures, passes
 from gpu_engine.gpu_bench.batched_tables import TABLES
+from gpu_engine.gpu_bench.benchmark_matrices import Subject
 from gpu_engine.gpu_bench.benchmarks import BENCHMARKS
 from gpu_engine.gpu_bench.markdown import Section
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
-from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.recordings import files as recordings
 from gpu_engine.recordings.files import MatrixRecord, Recording, collected, generated
@@ -84,7 +84,7 @@ def test_the_batches_are_those_of_the_figures() -> None:
     assert asked("Si2") == [((10_000,), "y = Ax + y")]
     for params in passes(BY_NAME["nos3"], "cuda", 11):
         assert (params.rounds, params.energy_s, params.compose, params.loop_max) == (11, 0.1, ("uniform",), 1000)
-        assert params.kernels == apart("cuda")
+        assert params.kernels == kernels_without_deduplication("cuda")
 
 
 def test_mixed_batches_are_of_two_sizes_with_the_energy_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +191,7 @@ def found(*measurements: Measurement) -> dict[str, Section]:
     return sections(TABLES, BATCH_SUBJECTS, recording)
 
 
-BEST = "cusparse/best, speed-up over it"
+BEST = "cusparse/best, speedup over it"
 
 
 def test_random_matrices_are_held_against_the_floor_and_the_library() -> None:
@@ -207,7 +207,7 @@ def test_random_matrices_are_held_against_the_floor_and_the_library() -> None:
         measurement("random-1000-5", "csr/smart", 80.0, cache="cold"),
     )
     large = "Random matrices, n of about 1,000, y=Ax+y, warm"
-    heads = ("matrix", "batch_size", "kernel", "share of floor", BEST, "cusparse/chain, speed-up over it")
+    heads = ("matrix", "batch size", "kernel", "% of roofline", BEST, "cusparse/chain, speedup over it")
     assert cells(own[large].table, *heads) == [
         ("random-1000-5", "1 000", "csr/smart", "80 %", "20.0 µs (csr_alg2), 2.00 ×", "250 µs, 25.00 ×"),
         ("random-1000-60", "1 000", "sliced/shared", "20 %", "20.0 µs (coo_alg1), 0.50 ×", "–"),
@@ -215,7 +215,11 @@ def test_random_matrices_are_held_against_the_floor_and_the_library() -> None:
     assert cells(own["Random matrices, n = 100, y=Ax+y, warm"].table, "kernel") == [("ell/thread",)]
     # The roots of 2 · 0.5 and of 0.8 · 0.2.
     means = cells(
-        own["Random matrices over cuSPARSE"].table, "of", "over", "geometric mean", "share of floor geometric mean"
+        own["Random matrices: speedup over cuSPARSE"].table,
+        "of",
+        "over",
+        "geometric mean",
+        "% of roofline geometric mean",
     )
     assert means == [(large, "cusparse/best", "1.00 ×", "40 %"), (large, "cusparse/chain", "25.00 ×", "80 %")]
     assert cells(own["Random matrices, n of about 1,000, y=Ax, warm"].table, "time median") == [("5.00 µs",)]
@@ -232,12 +236,12 @@ def test_growing_batches_are_held_against_one_call_after_the_other() -> None:
         measurement("nos3", "ell/loop", 500.0, batch=1000),
         measurement("Si2", "csr/scalar", 10.0, batch=1000),
     )
-    rivals = [f"{name}, speed-up over it" for name in ("cusparse/chain", "ell/loop", "cusparse/branches")]
-    assert cells(own["Batches of growing size (Figure 3), warm"].table, "batch_size", "kernel", *rivals) == [
+    rivals = [f"{name}, speedup over it" for name in ("cusparse/chain", "ell/loop", "cusparse/branches")]
+    assert cells(own["Batches of growing size (Figure 3), warm"].table, "batch size", "kernel", *rivals) == [
         ("10", "csr/smart", "40.0 µs, 4.00 ×", "–", "20.0 µs, 2.00 ×"),
         ("1 000", "csr/scalar", "90.0 µs, 9.00 ×", "500 µs, 50.00 ×", "–"),
     ]
-    over = own["Batches of growing size over one product after the other"].table
+    over = own["Batches of growing size: speedup over launch loops"].table
     assert cells(over, "over", "geometric mean")[:2] == [("cusparse/chain", "6.00 ×"), ("ell/loop", "50.00 ×")]
 
 
@@ -250,17 +254,17 @@ def test_rates_of_every_kernel_by_mean_row_length_in_the_largest_batch() -> None
         measurement("nos3", "csr/scalar", 9.0, batch=10),
         measurement("balanced-4", "csri/warp", 8.0),
     )
-    rates = own["Rates on copies of the paper's matrices (Figure 5), GFLOP/s"].table
+    rates = own["Throughput on uniform batches of the paper's matrices (Figure 5), GFLOP/s"].table
     # 15,844 / 960 and 17,801 / 769 entries a row; the library is the last column.
     assert [head.text for head in rates.heads][4:-1] == ["coo/segmented", "csr/scalar", "ell/thread", "cusparse/best"]
     assert cells(rates, "matrix", "mean row", "coo/segmented", "csr/scalar", "ell/thread", "cusparse/best") == [
         ("nos3", "16.5", "8.00", "4.00", "–", "2.00"),
         ("Si2", "23.1", "–", "–", "2.00", "–"),
     ]
-    over = own["Copies of the paper's matrices (Figure 5) over cuSPARSE"].table
+    over = own["Uniform batches of the paper's matrices (Figure 5): speedup over cuSPARSE"].table
     assert cells(over, "matrices", "geometric mean") == [("1", "4.00 ×")]
-    balanced = own["1,000 problems of balanced (Figure 4, left), GFLOP/s"].table
-    assert cells(balanced, "matrix", "cache", "mean row", "csri/warp", "share of floor fastest of ours") == [
+    balanced = own["1,000 matrices, balanced (Figure 4, left), GFLOP/s"].table
+    assert cells(balanced, "matrix", "cache", "mean row", "csri/warp", "% of roofline fastest Sparsight kernel") == [
         ("balanced-4", "warm", "4.00", "1.00", "100 %")
     ]
 
@@ -275,11 +279,11 @@ def test_mixed_batches_are_what_findings_say_of_them() -> None:
         measurement("west0989", "ell/thread", 20.0, batch=10_000, names=similar, **bytes_),
     )
     three, two = (section for title, section in own.items() if "matrices mixed" in title)
-    heads = ("kernel", "against cusparse/best", "bandwidth sustained", "share of floor", "note")
+    heads = ("kernel", "speedup vs cusparse/best", "bandwidth sustained", "% of roofline", "note")
     assert cells(three.table, *heads) == [
         ("coo/segmented", "1.50 ×", "4.00 GB/s", "80 %", ""),
         ("cusparse/best", "1.00 ×", "2.67 GB/s", "53 %", "coo_alg2"),
-        ("ell/thread", "1.33 ×", "2.00 GB/s", "40 %", ""),
+        ("ell/thread", "0.75 ×", "2.00 GB/s", "40 %", ""),
     ]
     assert three.notes
     assert cells(two.table, "kernel") == [("ell/thread",)]
@@ -289,7 +293,10 @@ def test_mixed_batches_are_what_findings_say_of_them() -> None:
 
 def test_tables_call_a_stand_in_by_its_name() -> None:
     own = found(measurement("ex25 (stand-in)", "csr/smart", 10.0, batch=10_000))
-    for title in ("Batches of growing size (Figure 3), warm", "Copies of the paper's matrices (Figure 5), warm"):
+    for title in (
+        "Batches of growing size (Figure 3), warm",
+        "Uniform batches of the paper's matrices (Figure 5), warm",
+    ):
         assert cells(own[title].table, "matrix") == [("ex25 (stand-in)",)]
 
 
@@ -303,23 +310,25 @@ def test_what_chooses_by_itself_is_held_against_the_fastest_that_does_not() -> N
         measurement("Si2", "auto/shared", 10.0),
         measurement("Si2", "coo/segmented", 40.0),
     )
-    rival = "fastest single, speed-up over it"
-    assert cells(own["Choosing by itself, warm"].table, "matrix", "operation", "kernel", rival) == [
+    rival = "fastest single, speedup over it"
+    assert cells(own["Automatic kernel, warm"].table, "matrix", "operation", "kernel", rival) == [
         ("nos3", "y=Ax+y", "auto/shared", "9.00 µs (csr/smart), 0.90 ×"),
         ("Si2", "y=Ax+y", "auto/shared", "40.0 µs (coo/segmented), 4.00 ×"),
     ]
-    over = cells(own["Choosing by itself over the fastest single kernel"].table, "batches", "geometric mean", "lowest")
+    over = cells(
+        own["Automatic kernel: speedup over the fastest single kernel"].table, "batches", "geometric mean", "lowest"
+    )
     assert over == [("2", "1.90 ×", "0.90 × (nos3)")]
-    winners = own["Which kernel is the fastest, batch paper, warm"]
+    winners = own["Fastest kernel, batch paper, warm"]
     assert {row[0] for row in winners.table.rows} == {"csr/smart", "ell/thread", "coo/segmented"}
     assert len(winners.notes) == 1
 
 
 def test_the_papers_conclusions_stand_in_the_tables() -> None:
     own = found(measurement("nos3", "coo/segmented", 40.0), measurement("nos3", "csri/warp", 50.0))
-    table = own["Beside the paper's conclusions, each judged (on a P100)"].table
+    table = own["Conclusions of the paper (on a P100) and whether they hold here"].table
     says = {row[0]: row[1] for row in table.rows}
-    assert says["No CSR kernel is as fast as COO for copies of one matrix."] == "agrees"
+    assert says["No CSR kernel is as fast as COO for uniform batches."] == "agrees"
     assert says["COO is the best kernel for heterogeneous batches."] == "no data"
 
 
@@ -360,7 +369,7 @@ def test_from_matrices_to_tables_and_a_recording(
     arguments: Sequence[str] = (*fixed, "--rounds", "9", "--record", "this-cpu")
     assert command.main(arguments, TINY) == 0
     out, err = capsys.readouterr()
-    assert "generated in its kind: west0989, whose file is not there" in err
+    assert "west0989: file not found, using a synthetic stand-in" in err
     assert "measuring nos3, west0989 (stand-in)\n" in err
     assert "measuring nos3, west0989 (stand-in), Si2\n" in err
     assert "| random-9 | 3 | csr/scalar |" in out

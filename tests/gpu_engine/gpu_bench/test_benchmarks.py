@@ -2,9 +2,9 @@
 
 import dataclasses
 
-from gpu_engine.gpu_bench.benchmarks import BENCHMARKS, OWN, usual
+from gpu_engine.gpu_bench.benchmark_matrices import SUBJECTS
+from gpu_engine.gpu_bench.benchmarks import BENCHMARKS, SPECIFIC, usual
 from gpu_engine.gpu_bench.markdown import BenchmarkData
-from gpu_engine.gpu_bench.subjects import SUBJECTS
 from gpu_engine.recordings.files import Recording
 from gpu_engine.records import Case, DeviceInfo, Measurement
 from gpu_engine.studies import STUDIES, study
@@ -13,7 +13,7 @@ from gpu_engine.studies.formats.experiment import ProductDetails
 
 def test_every_study_has_one_and_nothing_else_does() -> None:
     assert list(BENCHMARKS) == [each.name for each in STUDIES]
-    assert set(OWN) <= set(BENCHMARKS)
+    assert set(SPECIFIC) <= set(BENCHMARKS)
 
 
 def test_a_study_without_one_is_measured_by_its_defaults_and_shows_its_findings() -> None:

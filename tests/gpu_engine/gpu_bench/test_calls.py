@@ -16,10 +16,10 @@ from gpu_engine.errors import DeviceLostError, InputError, KernelError
 from gpu_engine.generators import generate
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench import call_records, calls, calls_tables, solves
+from gpu_engine.gpu_bench.benchmark_matrices import Subject
 from gpu_engine.gpu_bench.call_records import CallsRecording, CallTimes, SolveTimes
 from gpu_engine.gpu_bench.markdown import Section
 from gpu_engine.gpu_bench.recorded_tables import recorded_tables, reports
-from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.recordings.files import generated
 from gpu_engine.records import DeviceInfo, MatrixInfo
@@ -46,8 +46,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
         return open_bench(dataclasses.replace(device, cache_bytes=2**20))
 
     monkeypatch.setenv("SPARSIGHT_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("gpu_engine.operators.trial.TRIED", 2)
-    monkeypatch.setattr("gpu_engine.operators.trial.ROUNDS_MAX", 3)
+    monkeypatch.setattr("gpu_engine.operators.autotune.TRIED", 2)
+    monkeypatch.setattr("gpu_engine.operators.autotune.ROUNDS_MAX", 3)
     monkeypatch.setattr(command, "open_bench", small)
     monkeypatch.setattr(command, "RECORDED", tmp_path / "recorded")
     monkeypatch.setattr(calls, "NNZ_MIN", 100)
@@ -98,7 +98,7 @@ def test_files_are_measured_instead(run: Callable[..., int], tmp_path: Path) -> 
 
 def test_nothing_to_measure_is_refused(run: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--only", "nothing") == 2
-    assert "error: No matrix is left to measure" in capsys.readouterr().err
+    assert "error: No matrix to measure" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_what_turns_out_not_to_be_captured_keeps_its_times_of_the_host(bench: Be
     def refuses() -> None:
         raise KernelError("no capture")
 
-    made = {"it": calls.Made(lambda: None, refuses), "other": calls.Made(lambda: None, None)}
+    made = {"it": calls.CallTarget(lambda: None, refuses), "other": calls.CallTarget(lambda: None, None)}
     assert calls._on_device(made, bench, 2) == {"it": {"note": "not captured: no capture"}}
     assert all(set(times) == {"host_s", "whole_s"} for times in calls._on_host(made, bench, 2).values())
 
@@ -206,8 +206,8 @@ def found(name: str) -> dict[str, Section]:
     return {section.title: section for section in calls_tables.TABLES[name](RECORDING)}
 
 
-DEVICE, HOST = "One product on the device, cold", "The host's time for a call, of many in a row"
-LIBRARY = "fastest library, speed-up over it"
+DEVICE, HOST = "One SpMV on the device, cold", "Host time per call, over many in a row"
+LIBRARY = "fastest library, speedup over it"
 MEAN = ("of", "over", "geometric mean", "lowest")
 
 
@@ -222,30 +222,30 @@ def test_operators_beside_the_fastest_library() -> None:
         "sellp/t1",
         "24.0 µs (cusparse/op_alg1), 2.00 ×",
     )
-    means = cells(own["Calls of operators over others"].table, *MEAN)
+    means = cells(own["Calls: speedup of operators over libraries"].table, *MEAN)
     assert (f"{DEVICE}, operator(A, 'predict')", "fastest library", "1.10 ×", "1.00 × (b)") in means
-    warm = "One product on the device, warm, operator(A, 'measure')"
+    warm = "One SpMV on the device, warm, operator(A, 'measure')"
     assert (warm, "fastest library", "1.26 ×", "0.80 × (b)") in means
 
 
 def test_every_algorithm_of_the_library() -> None:
-    warm = found("calls")["One product on the device, warm, operator(A, 'predict')"].table
-    heads = [f"cusparse/{name}, speed-up over it" for name in ("csr_alg1", "op_alg1")]
+    warm = found("calls")["One SpMV on the device, warm, operator(A, 'predict')"].table
+    heads = [f"cusparse/{name}, speedup over it" for name in ("csr_alg1", "op_alg1")]
     assert cells(warm, *heads) == [("20.0 µs, 2.00 ×", "22.0 µs, 2.20 ×"), ("40.0 µs, 1.00 ×", "32.0 µs, 0.80 ×")]
 
 
 def test_what_a_call_costs() -> None:
     own = found("calls")
     host = own[f"{HOST}, operator(A, 'predict')"].table
-    assert cells(host, "time median", "sparsight/measure, speed-up over it", "cupy, speed-up over it") == [
+    assert cells(host, "time median", "sparsight/measure, speedup over it", "cupy, speedup over it") == [
         ("8.00 µs", "8.00 µs (sellp/t1), 1.00 ×", "80.0 µs, 10.00 ×"),
         ("9.00 µs", "8.00 µs (csr/smart), 0.89 ×", "90.0 µs, 10.00 ×"),
     ]
     # Kernels of cuSPARSE are bound before; and a second operator calls as the first does.
     assert not any("cusparse" in head.text or "library" in head.text for head in host.heads)
     assert f"{HOST}, operator(A, 'measure')" not in own
-    whole = own["One call until its answer is there, operator(A, 'predict')"].table
-    assert cells(whole, "time median", "cupy, speed-up over it")[0] == ("28.0 µs", "100 µs, 3.57 ×")
+    whole = own["One call until its result is complete, operator(A, 'predict')"].table
+    assert cells(whole, "time median", "cupy, speedup over it")[0] == ("28.0 µs", "100 µs, 3.57 ×")
 
 
 def test_a_call_by_default_comes_first() -> None:
@@ -263,25 +263,25 @@ def test_whole_solves_and_what_has_no_times() -> None:
         "rows",
         "nonzeros",
         "solver",
-        "products",
-        "products own matrix",
+        "SpMVs",
+        "SpMVs library matrix",
         "residual",
         "kernel",
         "time median",
     )
-    assert cells(own["Whole solves with operator(A, 'predict')"].table, *heads, "own matrix, speed-up over it") == [
+    assert cells(own["Complete solves with operator(A, 'predict')"].table, *heads, "own matrix, speedup over it") == [
         ("s", "30", "300", "cg", "101", "101", "2.0·10⁻⁹", "split/tile", "16.0 ms", "20.0 ms, 1.25 ×")
     ]
-    over = own["Solves with operators over those with the solver's own matrix"].table
-    assert cells(over, *MEAN) == [("Whole solves with operator(A, 'predict')", "own matrix", "1.25 ×", "1.25 × (s)")]
-    assert found("absent")["What has no times"].table.rows == (
+    over = own["Complete solves: speedup of operators"].table
+    assert cells(over, *MEAN) == [("Complete solves with operator(A, 'predict')", "own matrix", "1.25 ×", "1.25 × (s)")]
+    assert found("absent")["Calls without times"].table.rows == (
         ("torch", "2", "PyTorch is not installed here"),
         ("cg with sparsight/measure", "1", "no solution after 2000 products"),
     )
 
 
 def test_what_was_called_is_told_with_its_version() -> None:
-    rows = found("versions")["What was called"].table.rows
+    rows = found("versions")["Library versions"].table.rows
     assert rows == (("CuPy", "14.2.0"), ("cuSPARSE", "12.9.4"), ("driver", "580"))
 
 
@@ -290,7 +290,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     call_records.write(path, RECORDING)
     assert call_records.read(path) == RECORDING
     path.write_text(json.dumps({"created_at": 3}), encoding="utf-8")
-    with pytest.raises(InputError, match="holds no record of calls: created_at is '3'"):
+    with pytest.raises(InputError, match="is not a valid record of calls: created_at is '3'"):
         call_records.read(path)
 
 
@@ -301,5 +301,5 @@ def test_tables_of_calls_are_printed_by_name(tmp_path: Path) -> None:
     assert name == "h200/calls"
     assert "| torch | 2 | PyTorch is not installed here |" in text
     assert text.count("\n## ") == 1
-    with pytest.raises(InputError, match="no tables 'h200/calls/winners'"):
+    with pytest.raises(InputError, match="Unknown tables: 'h200/calls/winners'"):
         reports(["h200/calls/winners"], recordings)

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from gpu_engine.gpu_bench.benchmark_matrices import Subject
 from gpu_engine.gpu_bench.formats_tables import TABLES, is_ours, is_plain
 from gpu_engine.gpu_bench.markdown import Section
-from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.recordings.files import MatrixRecord, Recording, collected, generated
 from gpu_engine.records import Cache, Case, DeviceInfo, Measurement
 from gpu_engine.studies.formats.experiment import ProductDetails
@@ -40,8 +40,8 @@ def found(*measurements: Measurement) -> dict[str, Section]:
     return sections(TABLES, SUBJECTS, recording(*measurements))
 
 
-ROW = ("matrix", "kernel", "time median", "share of floor", "share of gather floor", "cusparse/best, speed-up over it")
-OVERALL = "The fastest of ours over cuSPARSE"
+ROW = ("matrix", "kernel", "time median", "% of roofline", "% of gather probe", "cusparse/best, speedup over it")
+OVERALL = "Fastest Sparsight kernel: speedup over cuSPARSE"
 
 BOTH = found(
     measurement("graph", "csr/vector", 12.5),
@@ -62,9 +62,9 @@ def test_the_best_of_ours_without_compression_stands_beside_the_library() -> Non
         ("graph", "csr/vector", "12.5 µs", "64 %", "80 %", "24.0 µs (coo_alg1), 1.92 ×"),
         ("grid", "ell/thread", "10.0 µs", "80 %", "100 %", "60.0 µs (sell_alg1), 6.00 ×"),
     ]
-    assert cells(table, "rows", "nonzeros", "floor", "gather floor")[0] == ("7", "21", "8.00 µs", "10.0 µs")
+    assert cells(table, "rows", "nonzeros", "roofline", "gather probe")[0] == ("7", "21", "8.00 µs", "10.0 µs")
     # The roots of 1.92 · 6, 0.64 · 0.8 and 0.8 · 1.
-    means = cells(BOTH[OVERALL].table, "of", "geometric mean", "lowest", "share of floor geometric mean")
+    means = cells(BOTH[OVERALL].table, "of", "geometric mean", "lowest", "% of roofline geometric mean")
     assert ("eleven matrices, no compression, cold", "3.39 ×", "1.92 × (graph)", "72 %") in means
 
 
@@ -96,7 +96,7 @@ def test_pellr_is_compared_with_the_fastest_kernel_of_each_rival() -> None:
     )
     assert "PELLR against other formats, cold" not in own
     # HYB is that of the 1/3 rule, as in the paper, though the other is faster here.
-    rivals = [f"{name}, speed-up over it" for name in ("ELLR", "HYB", "cuCSR")]
+    rivals = [f"{name}, speedup over it" for name in ("ELLR", "HYB", "cuCSR")]
     heads = ("matrix", "mean row", "σ", "max − min", "n_iter ELLR over PELLR", "kernel")
     table = own["PELLR against other formats, warm"].table
     assert cells(table, *heads, *rivals) == [
@@ -109,13 +109,13 @@ def test_pellr_is_compared_with_the_fastest_kernel_of_each_rival() -> None:
             ),
         )
     ]
-    over = cells(own["PELLR over other formats"].table, "over", "geometric mean")
+    over = cells(own["PELLR: speedup over other formats"].table, "over", "geometric mean")
     assert over == [("ELLR", "1.50 ×"), ("HYB", "4.50 ×"), ("cuCSR", "0.50 ×")]
 
 
 def test_the_papers_conclusions_stand_in_the_tables() -> None:
     own = found(measurement("real", "pellr/thread", 4.0), measurement("real", "ellr/thread", 3.0))
-    table = own["Beside the PELLR paper's conclusions (on a Quadro P600)"].table
+    table = own["Conclusions of the PELLR paper (on a Quadro P600) and whether they hold here"].table
     assert table.rows[0][:2] == ("PELLR is faster than ELLR for all matrices.", "disagrees")
 
 

@@ -16,10 +16,10 @@ from gpu_engine.formats import kernel_names
 from gpu_engine.generators import generate
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench import formats
+from gpu_engine.gpu_bench.benchmark_matrices import PAPER_FORMATS, SUBJECTS, Subject
 from gpu_engine.gpu_bench.benchmarks import BENCHMARKS
 from gpu_engine.gpu_bench.formats import passes
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
-from gpu_engine.gpu_bench.subjects import PAPER_FORMATS, SUBJECTS, Subject
 from gpu_engine.matrices.features import features
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.recordings import files as recordings
@@ -74,8 +74,8 @@ def test_a_graph_of_the_same_kind_stands_for_one_whose_file_is_not_there(
     gone = Subject("gone", "graph", collected("Some/gone"), stand_in=generated("stencil", GRID))
     assert command.main(("--folder", str(tmp_path), "--device", "cpu", "--make"), (gone,)) == 0
     err = capsys.readouterr().err
-    assert "generated in its kind: gone, whose file is not there" in err
-    assert "made gone (stand-in): 128 nonzeros" in err
+    assert "gone: file not found, using a synthetic stand-in" in err
+    assert "generated gone (stand-in): 128 nonzeros" in err
 
 
 def test_from_matrices_to_tables_and_a_recording(
@@ -83,8 +83,8 @@ def test_from_matrices_to_tables_and_a_recording(
 ) -> None:
     assert bench("--record", "this-cpu") == 0
     out, err = capsys.readouterr()
-    assert "made grid: 128 nonzeros" in err
-    assert "left out: absent, whose file is not there" in err
+    assert "generated grid: 128 nonzeros" in err
+    assert "absent: file not found, skipped" in err
     assert out == (tmp_path / "out" / "formats.md").read_text(encoding="utf-8")
     assert "| grid | 30 | 128 |" in out
     assert "| csr/vector+rcm |" in out
@@ -110,13 +110,13 @@ def test_a_matrix_of_another_call_is_made_anew(tmp_path: Path) -> None:
     other = Subject("grid", "families", generated("stencil", GRID | {"ny": 4}))
     said: list[str] = []
     cache.fill([other], said.append)
-    assert said == [f"made grid: {generate('stencil', GRID | {'ny': 4}).nnz} nonzeros"]
+    assert said == [f"generated grid: {generate('stencil', GRID | {'ny': 4}).nnz} nonzeros"]
     assert cache.matrix(other).n_rows == 24
 
 
 def test_nothing_left_to_measure_is_said(bench: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     assert bench("--only", "no such matrix") == 2
-    assert "No matrix is left to measure" in capsys.readouterr().err
+    assert "No matrix to measure" in capsys.readouterr().err
 
 
 def test_what_is_measured_on_a_subject() -> None:

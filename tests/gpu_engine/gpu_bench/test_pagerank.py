@@ -11,10 +11,10 @@ import pytest
 
 from gpu_engine.generators import find_generator
 from gpu_engine.gpu_bench import __main__ as command
+from gpu_engine.gpu_bench.benchmark_matrices import GRAPH_SUBJECTS, Subject
 from gpu_engine.gpu_bench.markdown import Section
 from gpu_engine.gpu_bench.pagerank import FEW, passes
 from gpu_engine.gpu_bench.pagerank_tables import TABLES
-from gpu_engine.gpu_bench.subjects import GRAPH_SUBJECTS, Subject
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.pagerank.details import PageRankDetails
 from gpu_engine.parameters import parse_params
@@ -150,7 +150,7 @@ TWO = run("grid", "split/tile+cpms2", 3.2, AXES + "segments", roofline_s=1.6e-3,
 FOUR = run("grid", "split/tile+cpms4", 5.0, AXES + "fp64", roofline_s=1e-3, iterations_by_segments=(1, 3, 5, 1))
 
 FASTEST = "Runs to convergence in fp64"
-OVER = ("cugraph with verified ranks, speed-up over it", "cugraph told ε, speed-up over it")
+OVER = ("cugraph with verified ranks, speedup over it", "cugraph with tolerance ε, speedup over it")
 
 
 def test_every_run_stands_in_the_findings_of_its_graph() -> None:
@@ -161,8 +161,8 @@ def test_every_run_stands_in_the_findings_of_its_graph() -> None:
         "kernel",
         "iterations",
         "iterations by segments",
-        "speed-up same kernel in fp64",
-        "bound by bytes",
+        "speedup same kernel in fp64",
+        "upper bound by bytes",
         "residual",
     )
     assert cells(own.table, *heads) == [
@@ -176,7 +176,7 @@ def test_every_run_stands_in_the_findings_of_its_graph() -> None:
 
 def test_a_graph_whose_runs_all_failed_has_nothing_but_its_findings() -> None:
     assert list(found(dataclasses.replace(FP64, median_s=None, state="failed"))) == [
-        "Beside the paper's conclusions (on a V100)",
+        "Conclusions of the paper (on a V100) and whether they hold here",
         "grid, warm",
     ]
 
@@ -184,10 +184,10 @@ def test_a_graph_whose_runs_all_failed_has_nothing_but_its_findings() -> None:
 def test_what_segments_gain_stands_in_the_tables() -> None:
     traces = (trace(FP64, [0], [0], [50.0], [40.0]), trace(TWO, [1], [1], [25.0], [20.0]))
     own = found(FP64, TWO, traces=traces)
-    (saved,) = own["Runs to convergence over the same kernel in fp64"].table.rows
+    (saved,) = own["Runs to convergence: speedup over the same kernel in fp64"].table.rows
     assert saved[0] == "split/tile+cpms2, segments at the end"
-    assert len(own["Products on the first segment over the same kernel in fp64"].table.rows) == 2
-    assert len(own["Products over the same kernel in fp64, graph by graph"].table.rows) == 1
+    assert len(own["SpMV on the first segment: speedup over the same kernel in fp64"].table.rows) == 2
+    assert len(own["SpMV: speedup over the same kernel in fp64, per graph"].table.rows) == 1
 
 
 def test_cugraph_of_the_same_rounds_stands_beside_the_fastest_run() -> None:
@@ -199,24 +199,24 @@ def test_cugraph_of_the_same_rounds_stands_beside_the_fastest_run() -> None:
         (name, "21", "10", "split/tile+fp64", "4.00 ms", "20.0 ms, 5.00 ×", "12.0 ms, 3.00 ×"),
         ("grid", "21", "10", "split/tile+fp64", "4.00 ms", "–", "–"),
     ]
-    over = own["The fastest run in fp64 over cuGraph"]
+    over = own["Fastest run in fp64: speedup over cuGraph"]
     assert cells(over.table, "over", "graphs", "geometric mean") == [
         ("cugraph with verified ranks", "1", "5.00 ×"),
-        ("cugraph told ε", "1", "3.00 ×"),
+        ("cugraph with tolerance ε", "1", "3.00 ×"),
     ]
 
 
 def test_what_other_kinds_of_runs_gain_is_told_beside_it() -> None:
     right = run("grid", "cugraph", 20.0, "tolerance=verified")
-    (only,) = found(FP64, TWO, right)["The fastest run in fp64 over cuGraph"].notes
+    (only,) = found(FP64, TWO, right)["Fastest run in fp64: speedup over cuGraph"].notes
     assert "1.25" in only
 
 
 def test_cugraph_without_the_right_ranks_is_not_compared() -> None:
     wrong = run("grid", "cugraph", 20.0, "tolerance=verified", residual=3e-10, state="unconverged")
     own = found(FP64, wrong)
-    assert "The fastest run in fp64 over cuGraph" not in own
-    assert ("cugraph", "not right to ε") in cells(own["grid, warm"].table, "kernel", "ranks")
+    assert "Fastest run in fp64: speedup over cuGraph" not in own
+    assert ("cugraph", "residual above ε") in cells(own["grid, warm"].table, "kernel", "ranks")
 
 
 def test_of_lower_triangles_no_run_is_held_against_cugraph() -> None:

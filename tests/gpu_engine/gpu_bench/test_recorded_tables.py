@@ -153,16 +153,18 @@ def test_names_choose_devices_studies_and_tables(names: list[str], wanted: list[
 
 @pytest.mark.parametrize("name", ["k80", "p100/scaling", "p100/batched/losers", "batched", ""])
 def test_a_name_without_tables_is_refused_with_those_there_are(name: str) -> None:
-    listed = r"The tables are: p100/batched \(winners, mixed\); p100/formats \(contests\); v100/batched \(winners\)\.$"
-    with pytest.raises(InputError, match=rf"^There are no tables '{name}'\. {listed}"):
+    listed = (
+        r"Available tables: p100/batched \(winners, mixed\); p100/formats \(contests\); v100/batched \(winners\)\.$"
+    )
+    with pytest.raises(InputError, match=rf"^Unknown tables: '{name}'\. {listed}"):
         reports(["p100", name], FAKES)
 
 
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["tables", "p100"], "There are no tables 'p100'"),
-        (["measure", "h200"], "Only tables takes names of recordings; leave out h200."),
+        (["tables", "p100"], "Unknown tables: 'p100'"),
+        (["measure", "h200"], "Only the command tables takes names. Leave out h200."),
     ],
 )
 def test_the_command_ends_with_2_for_a_wrong_name(

@@ -12,11 +12,11 @@ import pytest
 from gpu_engine.findings.scaling.sentences import PAPER_GAINS, VIRTUAL_CAVEAT
 from gpu_engine.generators import find_generator, generate
 from gpu_engine.gpu_bench import __main__ as command
+from gpu_engine.gpu_bench.benchmark_matrices import Subject
 from gpu_engine.gpu_bench.benchmarks import BENCHMARKS
 from gpu_engine.gpu_bench.matrix_cache import NNZ_MAX
+from gpu_engine.gpu_bench.multigpu_matrices import MULTIGPU_MATRICES, SHARED_NNZ, multigpu_matrices
 from gpu_engine.gpu_bench.scaling import chosen_settings, passes
-from gpu_engine.gpu_bench.shared_subjects import SHARED_NNZ, SHARED_SUBJECTS, shared_subjects
-from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.matrices.features import features
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.multigpu.workload import WorkloadName
@@ -32,7 +32,7 @@ PROFILE = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13)
 
 
 def test_only_the_graph_has_ranks_and_only_we_merge_on_every_device() -> None:
-    grid, skewed = SHARED_SUBJECTS[0], SHARED_SUBJECTS[2]
+    grid, skewed = MULTIGPU_MATRICES[0], MULTIGPU_MATRICES[2]
     asked = [{s.workload for params in passes(m, 9) for s in settings(params, GPU)} for m in (grid, skewed)]
     assert asked == [{"cold", "resident", "iterate"}, {"cold", "resident", "iterate", "pagerank"}]
     found = {(s.kernel, s.merge) for params in passes(grid, 9) for s in settings(params, GPU) if s.workload == "cold"}
@@ -58,7 +58,7 @@ def test_only_the_graph_has_ranks_and_only_we_merge_on_every_device() -> None:
 
 @pytest.mark.parametrize("nnz", [20_000, 3_000_000, SHARED_NNZ])
 def test_matrices_have_about_the_nonzeros_asked_for(nnz: int) -> None:
-    for subject in (s for s in shared_subjects(nnz) if s.group not in ("shared paper", "shared links")):
+    for subject in (s for s in multigpu_matrices(nnz) if s.group not in ("shared paper", "shared links")):
         generator = find_generator(subject.source["generator"])
         expected = generator.estimate_nnz(parse_params(generator.Params, subject.source["params"]))
         wanted = nnz / {"shared": 1, "shared parts": 1, "shared skewed": 8, "shared ratio": 4}[subject.group]
@@ -67,7 +67,7 @@ def test_matrices_have_about_the_nonzeros_asked_for(nnz: int) -> None:
 
 
 def test_rows_of_two_lengths_are_cut_both_ways_and_no_other() -> None:
-    sweep = [subject for subject in SHARED_SUBJECTS if subject.group == "shared ratio"]
+    sweep = [subject for subject in MULTIGPU_MATRICES if subject.group == "shared ratio"]
     assert [subject.source["params"]["ratio"] for subject in sweep] == [1, 2, 3, 5, 10]
     gpus = dataclasses.replace(GPU, id="cuda:all", uuid="GPU-1,GPU-2")
     found = [(s.kernel, s.devices, s.balance) for params in passes(sweep[0], 9) for s in settings(params, gpus)]
@@ -79,7 +79,7 @@ def test_rows_of_two_lengths_are_cut_both_ways_and_no_other() -> None:
 
 
 def test_a_matrix_is_sorted_once_for_all_that_is_measured_of_it() -> None:
-    skewed = next(subject for subject in SHARED_SUBJECTS if subject.group == "shared skewed")
+    skewed = next(subject for subject in MULTIGPU_MATRICES if subject.group == "shared skewed")
     found = tuple(passes(skewed, 9))
     chosen = chosen_settings(found, GPU)
     assert set(chosen) == {setting for params in found for setting in settings(params, GPU)}
@@ -89,7 +89,7 @@ def test_a_matrix_is_sorted_once_for_all_that_is_measured_of_it() -> None:
 
 
 def test_matrices_of_the_paper_are_collected_or_in_their_kind() -> None:
-    paper = [subject for subject in shared_subjects(SHARED_NNZ) if subject.group == "shared paper"]
+    paper = [subject for subject in multigpu_matrices(SHARED_NNZ) if subject.group == "shared paper"]
     assert [subject.name for subject in paper] == [
         *("mouse_gene", "wb-edu", "com-LiveJournal", "hollywood-2009", "com-Orkut", "HV15R")
     ]
@@ -102,7 +102,7 @@ def test_matrices_of_the_paper_are_collected_or_in_their_kind() -> None:
 
 @pytest.mark.parametrize(("name", "exponent"), [("mouse_gene", 1.03), ("com-LiveJournal", 2.40)])
 def test_stand_ins_have_power_laws_of_rows_and_of_columns(name: str, exponent: float) -> None:
-    subject = next(subject for subject in shared_subjects(SHARED_NNZ // 100) if subject.name == name)
+    subject = next(subject for subject in multigpu_matrices(SHARED_NNZ // 100) if subject.name == name)
     source = subject.stand_in
     assert source is not None
     matrix = generate(source["generator"], source["params"] | {"n": max(source["params"]["n"], 6000)})
@@ -112,7 +112,7 @@ def test_stand_ins_have_power_laws_of_rows_and_of_columns(name: str, exponent: f
 
 
 def test_parts_that_devices_make_never_start_on_the_host() -> None:
-    found = [subject for subject in SHARED_SUBJECTS if subject.is_in_parts]
+    found = [subject for subject in MULTIGPU_MATRICES if subject.is_in_parts]
     assert [subject.name for subject in found] == ["space-27, parts", "power-law, parts"]
     assert all(find_generator(subject.source["generator"]).by_rows for subject in found)
     asked = [{s.workload for params in passes(m, 9, True) for s in settings(params, GPU)} for m in found]
@@ -120,7 +120,7 @@ def test_parts_that_devices_make_never_start_on_the_host() -> None:
 
 
 def test_graphs_of_few_links_have_ranks_alone_and_near_ones_stay_near() -> None:
-    near, anywhere = (subject for subject in shared_subjects(SHARED_NNZ // 500) if subject.group == "shared links")
+    near, anywhere = (subject for subject in multigpu_matrices(SHARED_NNZ // 500) if subject.group == "shared links")
     asked = [{s.workload for params in passes(m, 9, True) for s in settings(params, GPU)} for m in (near, anywhere)]
     assert asked == [{"pagerank"}] * 2
     reach = []
@@ -133,7 +133,7 @@ def test_graphs_of_few_links_have_ranks_alone_and_near_ones_stay_near() -> None:
 
 
 def test_equal_rows_of_the_skewed_matrix_have_unequal_nonzeros() -> None:
-    skewed = shared_subjects(100_000)[2]
+    skewed = multigpu_matrices(100_000)[2]
     matrix = generate(skewed.source["generator"], skewed.source["params"])
     upper = int(matrix.indptr[matrix.n_rows // 2])
     assert upper > 2 * (matrix.nnz - upper)
@@ -161,20 +161,20 @@ def test_from_matrices_to_tables(
     fixed = ("--study", "scaling", "--folder", str(tmp_path), "--device", "cpu", "--rounds", "9")
     assert command.main((*fixed, "--nnz", "20000")) == 0
     out, err = capsys.readouterr()
-    assert "made space-27: " in err
+    assert "generated space-27: " in err
     assert out == (tmp_path / "scaling.md").read_text(encoding="utf-8")
-    in_parts = [s.name for s in SHARED_SUBJECTS if s.is_in_parts]
-    whole = [s.names[-1] for s in SHARED_SUBJECTS if not s.is_in_parts]
+    in_parts = [s.name for s in MULTIGPU_MATRICES if s.is_in_parts]
+    whole = [s.names[-1] for s in MULTIGPU_MATRICES if not s.is_in_parts]
     assert not list((tmp_path / "matrices").glob("*parts*.npy"))
     recording = recordings.parse(json.loads((tmp_path / "scaling.json").read_text(encoding="utf-8")))
-    own = sections(BENCHMARKS["scaling"].tables, SHARED_SUBJECTS, recording)
-    cold, resident = own["Speed-up, from the host"], own["Speed-up, resident"]
+    own = sections(BENCHMARKS["scaling"].tables, MULTIGPU_MATRICES, recording)
+    cold, resident = own["Speedup, from the host"], own["Speedup, resident"]
     assert cells(cold.table, "matrix") == [(name,) for name in whole for _ in (1, 2)]
     assert cells(resident.table, "matrix") == [(name,) for name in in_parts for _ in (1, 2)]
     assert [PAPER_GAINS in " ".join(section.notes) for section in (cold, resident)] == [True, False]
     assert VIRTUAL_CAVEAT in cold.notes
     assert "Imbalance, from the host (Figure 6)" in own
-    assert [m.details.devices for m in recording.measurements] == [1, 2] * len(SHARED_SUBJECTS)
+    assert [m.details.devices for m in recording.measurements] == [1, 2] * len(MULTIGPU_MATRICES)
     assert all(
         sum(m.details.entries_by_device) == matrix.nnz
         for m, matrix in zip(recording.measurements[::2], recording.matrices, strict=True)
@@ -184,4 +184,4 @@ def test_from_matrices_to_tables(
 
 def test_a_size_is_for_matrices_that_have_none_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(("--study", "batched", "--nnz", "1000")) == 2
-    assert "--nnz is for scaling" in capsys.readouterr().err
+    assert "--nnz is only for scaling" in capsys.readouterr().err

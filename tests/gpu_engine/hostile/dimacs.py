@@ -18,6 +18,6 @@ BAD: dict[str, tuple[bytes, str]] = {
     "a weight that overflows": (DIMACS.replace(b"a 1 2 5", b"a 1 2 1e999"), "Line 4: The value '1e999' overflows"),
     "a comment of another format": (DIMACS.replace(b"a 1 2 5", b"# 1 2 5"), "Line 4: '# 1 2 5' does not begin"),
     "an edge among arcs": (DIMACS.replace(b"a 1 2 5", b"e 1 2 5"), "Line 4: 'e 1 2 5' does not begin"),
-    "a problem line too long": (DIMACS.replace(b"p sp 4 3", b"p sp 4 3 1"), "Line 3: 'p sp 4 3 1' is no line"),
+    "a problem line too long": (DIMACS.replace(b"p sp 4 3", b"p sp 4 3 1"), "Line 3: 'p sp 4 3 1' is not of the form"),
     "a weight of an edge": (b"p edge 3 2\ne 1 2 4\ne 2 3 4\n", "is not 'e node node'"),
 }

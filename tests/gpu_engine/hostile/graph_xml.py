@@ -75,7 +75,7 @@ GRAPHML = {
     "a whole weight of 2^53 + 1": (weighted(str(2**53 + 1)).replace(b"double", b"long"), "beyond 2"),
     "weights that overflow": (
         graphml('<edge source="a" target="b"><data key="w">1e308</data></edge>' * 2),
-        "add up to more",
+        "overflows fp64",
     ),
     "an unclosed element": (graphml("<node id='c'>"), "damaged or cut"),
     "an unknown prefix": (graphml("<y:node/>"), "damaged or cut"),

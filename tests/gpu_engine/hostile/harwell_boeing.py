@@ -29,9 +29,9 @@ def _first_value(value: str) -> bytes:
 
 
 BAD = {
-    "complex": (_header_line(3, "RUA", "CUA"), "only real"),
+    "complex": (_header_line(3, "RUA", "CUA"), "Only real matrices"),
     "hermitian 4 × 3": (_header_line(3, "RUA", "RHA"), "must be square"),
-    "complex hermitian": (_header_line(3, "RUA", "CHA"), "is complex; only real"),
+    "complex hermitian": (_header_line(3, "RUA", "CHA"), "is complex. Only real"),
     "right-hand sides alone": (
         f"rhsrd KEY      r {4:13} {1:13} {4:13}\n{'(3E25.16)':20}\n 1.0 2.0 3.0\n 4.0\n".encode(),
         "auxiliary data .'rhs'.",
@@ -152,7 +152,7 @@ BAD = {
     "the pointers are missing": (harwell_boeing(pointers="", rows="", values=""), "ends before the last of the column"),
     "duplicates that overflow": (
         harwell_boeing(rows="  1  1  4  4  1  2  4\n", values=" 1.0E308 1.0E308 1.0\n 1.0 1.0 1.0\n 1.0\n"),
-        "add up to more",
+        "overflows fp64",
     ),
 }
 

@@ -66,7 +66,7 @@ def test_vectors_are_moved_there_and_back() -> None:
 
 
 def test_a_rectangle_has_no_order() -> None:
-    with pytest.raises(ParameterError, match="only a square matrix"):
+    with pytest.raises(ParameterError, match="only square matrices"):
         reorder("rcm", BATTERY["wide"]())
 
 

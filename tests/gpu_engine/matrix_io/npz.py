@@ -45,7 +45,7 @@ def read(content: bytes) -> Meaning:
         raise
     except Exception as error:
         raise UnreadableError(str(error)) from error
-    need(matrix.ndim == 2 and matrix.dtype.kind in "biufc", "no numbers")
+    need(matrix.ndim == 2 and matrix.dtype.kind in "biufc", "not numbers")
     refusable = COMPLEX if matrix.dtype.kind == "c" else ""
     if refusable:
         return Meaning(matrix.shape[0], matrix.shape[1], {}, refusable)
@@ -76,7 +76,7 @@ def _loaded(loaded: Any, content: bytes) -> Any:
 
 
 def _native(data: Any) -> Any:
-    need(data.dtype.kind in "biufc", "no numbers")
+    need(data.dtype.kind in "biufc", "not numbers")
     return data.astype(float if data.dtype.kind == "f" else data.dtype.newbyteorder("="))
 
 

@@ -94,7 +94,7 @@ def test_every_magic_number_is_refused_with_its_words(tmp_path: Path, magic: byt
 
 
 def test_no_reader_takes_what_a_magic_number_begins() -> None:
-    taken = {magic for magic, _ in MAGIC for reader in READERS[:-1] if reader.recognises(magic + bytes(600))}
+    taken = {magic for magic, _ in MAGIC for reader in READERS[:-1] if reader.recognizes(magic + bytes(600))}
     assert taken == set()
 
 

@@ -107,7 +107,7 @@ def test_lines_of_two_columns_may_have_rows_and_columns_of_their_own(tmp_path: P
 def test_sizes_that_the_ids_exceed_are_refused(tmp_path: Path) -> None:
     with pytest.raises(MatrixFileError, match="begin at 0 and the largest target is 3"):
         read(tmp_path, b"3 2\n0 1\n1 3\n", header="sizes")
-    with pytest.raises(MatrixFileError, match="read the list as directed"):
+    with pytest.raises(MatrixFileError, match="Read the list as directed"):
         read(tmp_path, b"4 2 2\n1 1 5\n4 2 6\n", header="sizes", directed=False)
     with pytest.raises(MatrixFileError, match="no edges"):
         read(tmp_path, b"4 0\n", header="sizes")
@@ -126,7 +126,7 @@ def test_both_sides_of_a_bipartite_list_keep_their_ids(tmp_path: Path) -> None:
     ):
         result = read(tmp_path, content, directed=None)
         assert dense(result) == [[1, 0], [1, 1], [0, 1]]
-    with pytest.raises(MatrixFileError, match="read the list as directed"):
+    with pytest.raises(MatrixFileError, match="Read the list as directed"):
         read(tmp_path, BIP, directed=False)
     assert read(tmp_path, BIP, ids="shared").matrix.shape == (3, 3)
 

@@ -74,9 +74,9 @@ def test_a_split_part_is_the_part(name: str) -> None:
     for span in cut_by_entries(stored, (4,)):
         part = part_of(stored, span, localize(stored, span))
         diagonal, off_diagonal = split_diagonal(stored.partitioning, part)
-        own = (diagonal.minor >= span.own.start) & (diagonal.minor < span.own.stop)
+        own = (diagonal.minor >= span.owned.start) & (diagonal.minor < span.owned.stop)
         assert own.all()
-        assert not ((off_diagonal.minor >= span.own.start) & (off_diagonal.minor < span.own.stop)).any()
+        assert not ((off_diagonal.minor >= span.owned.start) & (off_diagonal.minor < span.owned.stop)).any()
         entries = [triples(stored.partitioning.compressed, each) for each in (part, diagonal, off_diagonal)]
         assert sorted(entries[1] + entries[2]) == sorted(entries[0])
 

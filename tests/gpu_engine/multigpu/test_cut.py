@@ -42,7 +42,7 @@ def test_places(nnz: int, groups: tuple[int, ...], expected: tuple[int, ...]) ->
 
 @pytest.mark.parametrize("groups", [(), (0,), (2, 0), (-1,)])
 def test_a_group_without_parts_is_refused(groups: tuple[int, ...]) -> None:
-    with pytest.raises(ParameterError, match="at least one part"):
+    with pytest.raises(ParameterError, match="at least one partition"):
         borders(10, groups)
 
 

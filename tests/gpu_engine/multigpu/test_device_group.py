@@ -51,18 +51,18 @@ def test_the_gpus_of_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
         assert devices == GPUS
     with open_devices(BOTH, 1, kernel_library="cusparse") as devices:
         assert devices == GPUS[:1]
-    with pytest.raises(ParameterError, match=r"3 devices .* there are 2 GPUs"), open_devices(BOTH, 3):
+    with pytest.raises(ParameterError, match=r"3 devices: 2 GPUs"), open_devices(BOTH, 3):
         pass
     assert asked == [(2, "sparsight"), (1, "cuSPARSE's")]
 
 
 def test_cusparse_does_not_multiply_on_a_cpu() -> None:
-    with pytest.raises(ParameterError, match="on a GPU alone"), open_devices(CPU, 2, kernel_library="cusparse"):
+    with pytest.raises(ParameterError, match="needs a GPU"), open_devices(CPU, 2, kernel_library="cusparse"):
         pass
 
 
 @pytest.mark.parametrize("count", [0, VIRTUAL_MAX + 1])
 def test_a_group_has_at_least_one_device_and_no_more_than_there_are(count: int) -> None:
-    refused = pytest.raises(ParameterError, match=f"{count} devices .* there are {VIRTUAL_MAX} virtual")
+    refused = pytest.raises(ParameterError, match=f"{count} devices: {VIRTUAL_MAX} simulated")
     with refused, open_devices(CPU, count):
         pass

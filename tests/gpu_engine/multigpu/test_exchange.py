@@ -198,7 +198,7 @@ def test_a_device_has_what_it_owns_and_what_its_part_reads() -> None:
         Halo(4, slice(4, 4), slice(4, 4), {0: (Piece(0, 3), 0), 1: (Piece(3, 4), 3)}),
         Halo(3, slice(0, 3), slice(0, 3), {}),
     ]
-    assert places_of(halos[1], cut[1].own, 8).tolist() == [-1, -1, 0, 2, 3, -1, -1, -1]
+    assert places_of(halos[1], cut[1].owned, 8).tolist() == [-1, -1, 0, 2, 3, -1, -1, -1]
     assert plan_transfers(cut, halos) == (
         *(Transfer(1, 0, 3, 4, 3), Transfer(3, 0, 0, 1, 4)),
         *(Transfer(0, 1, 2, 3, 0),),
@@ -211,7 +211,7 @@ def test_pieces_lie_as_in_the_whole_but_for_whole_groups() -> None:
     cut = spans((0, 40, False), (40, 75, False), (75, 200, False))
     halo = halo_of(cut, 1, reading([7, 8, 9, *range(130, 134)]), 200, "halo", align=32)
     assert halo.pieces == {0: (Piece(7, 10), 7), 2: (Piece(130, 134), 66 + 32)}
-    assert (halo.own, halo.size) == (slice(40, 75), 102)
+    assert (halo.owned, halo.size) == (slice(40, 75), 102)
     assert halo_of(cut, 1, reading([41]), 200, "all-gather").size == 200
 
 
@@ -224,7 +224,7 @@ def test_less_than_four_fifths_of_a_range_is_a_list(columns: list[int], fetched:
     part = reading([10, *columns])
     halo = halo_of(cut, 1, part, 12, "halo")
     assert halo.size == fetched + 2
-    places = places_of(halo, cut[1].own, 12)
+    places = places_of(halo, cut[1].owned, 12)
     assert (places[10:].tolist(), (places[columns] >= 0).all()) == ([fetched, fetched + 1], True)
     source = Halo(11, slice(1, 11), slice(1, 11), {})
     (transfer,) = plan_transfers(cut, [source, halo])
@@ -293,9 +293,9 @@ def test_matrices_that_cannot_be_iterated_are_refused() -> None:
     square, wide = dense([[1, 2], [3, 4]]), dense([[1, 2, 3], [4, 5, 6]])
     with logging_devices(2) as devices:
         for matrix, name, count, words in (
-            (wide, "pCSR", 2, "2 × 3; x := A·x needs a square one"),
-            (square, "pCSC", 2, "pCSC cuts columns"),
-            (square, "pCSR", 1, "1 parts for 2 devices"),
+            (wide, "pCSR", 2, r"not square \(2 × 3\)"),
+            (square, "pCSC", 2, "pCSC partitions by columns"),
+            (square, "pCSR", 1, "1 partitions for 2 devices"),
         ):
             stored = find_partitioning(name).store(matrix)
             with pytest.raises(ParameterError, match=words):

@@ -9,9 +9,9 @@ import pytest
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
+from gpu_engine.multigpu.graph_shards import whole_rows
 from gpu_engine.multigpu.pagerank import DistributedRanks
 from gpu_engine.multigpu.partition import find_partitioning
-from gpu_engine.multigpu.shards import whole_rows
 from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.virtual import virtual_devices
 from gpu_engine.pagerank import PageRankParams, Schedule, transition_matrix
@@ -183,6 +183,6 @@ def test_bytes_of_all_devices_are_those_of_one_and_the_ranks_of_each() -> None:
 def test_no_device_and_two_kinds_of_devices_are_refused() -> None:
     graph, devices = transition_matrix(GRAPHS["stencil"](), PageRankParams()), scheduled_devices(2)
     devices[1].virtual = False
-    for found, words in (((), "there is no device"), (devices, "there is virtual:0, virtual:1")):
+    for found, words in (((), "got no device"), (devices, "got virtual:0, virtual:1")):
         with pytest.raises(ParameterError, match=words):
             DistributedRanks(graph, PageRankParams(), found)

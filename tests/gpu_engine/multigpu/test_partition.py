@@ -112,7 +112,9 @@ def test_parts_hold_every_entry_once_and_make_up_the_whole_again(name: str, part
         for spans in cuts(stored, parts):
             majors = [localize(stored, span) for span in spans]
             assert len(spans) == parts
-            assert [line for span in spans for line in range(span.own.start, span.own.stop)] == [*range(stored.n_lines)]
+            assert [line for span in spans for line in range(span.owned.start, span.owned.stop)] == [
+                *range(stored.n_lines)
+            ]
             for span, major in zip(spans, majors, strict=True):
                 check_part(stored, lines, span, major)
                 assert_equal(rewritten(stored, span), major)

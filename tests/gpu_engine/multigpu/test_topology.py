@@ -45,7 +45,7 @@ def test_a_system_without_nodes_has_one(tmp_path: Path) -> None:
 
 def test_a_node_that_is_not_there_is_refused(tmp_path: Path) -> None:
     sys = system(tmp_path, {0: "0-1"}, {"0000:06:00.0": "3"})
-    with pytest.raises(DeviceError, match=r"cuda:0 hangs on NUMA node 3; the system has only \[0\]"):
+    with pytest.raises(DeviceError, match=r"cuda:0 is on NUMA node 3.* only has the nodes \[0\]"):
         discover({"cuda:0": "0000:06:00.0"}, sys)
 
 
@@ -62,7 +62,7 @@ def test_lists_of_processors(text: str, expected: tuple[int, ...]) -> None:
 
 
 def test_a_list_that_is_none_is_refused() -> None:
-    with pytest.raises(DeviceError, match="'all'; expected one like 0-3,8"):
+    with pytest.raises(DeviceError, match=r"'all'\. Expected a list such as 0-3,8"):
         cpu_list("all")
 
 
@@ -73,5 +73,5 @@ def test_simulated_nodes() -> None:
 
 @pytest.mark.parametrize("groups", [(), (0, 0), (3, -1)])
 def test_nodes_without_devices_are_refused(groups: tuple[int, ...]) -> None:
-    with pytest.raises(ParameterError, match="at least one device"):
+    with pytest.raises(ParameterError, match="at least one device in total"):
         simulated(groups)

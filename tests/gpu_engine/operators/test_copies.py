@@ -51,7 +51,7 @@ def test_copies_multiply_by_the_same_kernel(name: str, side: str, stored: Any, o
 
 def test_a_copy_shares_the_arrays_and_a_deep_one_does_not() -> None:
     op = operator(MATRIX)
-    arrays = [again._source.adopted.stored.values for again in (copy.copy(op), copy.deepcopy(op))]
+    arrays = [again._source.wrapped.stored.values for again in (copy.copy(op), copy.deepcopy(op))]
     assert [np.shares_memory(array, MATRIX.data) for array in arrays] == [True, False]
     assert not np.shares_memory(copy.copy(op)._product.room, op._product.room)
 

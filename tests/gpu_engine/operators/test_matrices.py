@@ -12,7 +12,7 @@ from scipy.sparse.linalg import aslinearoperator
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import DeviceError, InputError, ParameterError, TooLargeError
 from gpu_engine.formats.base import transpose
-from gpu_engine.operators.matrices import Adopted, adopt
+from gpu_engine.operators.matrices import WrappedMatrix, wrap_arrays
 from tests.battery import BATTERY
 from tests.gpu_engine.operators.foreign import CupyxMatrix, OnGpu, TorchMatrix
 
@@ -25,48 +25,48 @@ def same(found: CsrMatrix, expected: CsrMatrix) -> None:
         np.testing.assert_array_equal(array, wanted)
 
 
-def shared(adopted: Adopted, arrays: tuple[Any, ...]) -> list[bool]:
-    own = adopted.stored.indptr, adopted.stored.indices, adopted.stored.values
+def shared(wrapped: WrappedMatrix, arrays: tuple[Any, ...]) -> list[bool]:
+    own = wrapped.stored.indptr, wrapped.stored.indices, wrapped.stored.values
     return [np.shares_memory(mine, theirs) for mine, theirs in zip(own, arrays, strict=True)]
 
 
 @pytest.mark.parametrize("kind", [scipy.sparse.csr_array, scipy.sparse.csr_matrix])
 def test_canonical_csr_is_not_copied(kind: Any) -> None:
     matrix = kind(BATTERY["band"]().to_scipy())
-    adopted = adopt(matrix)
-    assert shared(adopted, (matrix.indptr, matrix.indices, matrix.data)) == [True] * 3
-    assert (adopted.by_columns, adopted.copied, adopted.shape) == (False, "", matrix.shape)
+    wrapped = wrap_arrays(matrix)
+    assert shared(wrapped, (matrix.indptr, matrix.indices, matrix.data)) == [True] * 3
+    assert (wrapped.by_columns, wrapped.copied, wrapped.shape) == (False, "", matrix.shape)
 
 
 def test_canonical_csc_is_the_transpose_by_rows() -> None:
     matrix = BATTERY["wide"]().to_scipy().tocsc()
-    adopted = adopt(matrix)
-    assert shared(adopted, (matrix.indptr, matrix.indices, matrix.data)) == [True] * 3
-    assert (adopted.by_columns, adopted.copied, adopted.shape) == (True, "", matrix.shape)
-    assert adopted.stored.shape == matrix.shape[::-1]
+    wrapped = wrap_arrays(matrix)
+    assert shared(wrapped, (matrix.indptr, matrix.indices, matrix.data)) == [True] * 3
+    assert (wrapped.by_columns, wrapped.copied, wrapped.shape) == (True, "", matrix.shape)
+    assert wrapped.stored.shape == matrix.shape[::-1]
 
 
 def test_a_csr_matrix_of_ours_is_itself() -> None:
     matrix = BATTERY["band"]()
-    assert adopt(matrix).stored is matrix
+    assert wrap_arrays(matrix).stored is matrix
 
 
 @pytest.mark.parametrize("stored", ["csr", "csc", "coo"])
 def test_tensors_are_known_by_their_layout(stored: Any) -> None:
     matrix = BATTERY["tall"]()
     tensor = TorchMatrix(matrix.to_scipy().asformat(stored))
-    adopted = adopt(tensor)
-    same(transpose(adopted.stored) if adopted.by_columns else adopted.stored, matrix)
-    assert adopted.copied == ("coordinates were sorted into rows" if stored == "coo" else "cast from int64 to int32")
+    wrapped = wrap_arrays(tensor)
+    same(transpose(wrapped.stored) if wrapped.by_columns else wrapped.stored, matrix)
+    assert wrapped.copied == ("coordinates were sorted by row" if stored == "coo" else "cast from int64 to int32")
 
 
 def test_only_what_has_another_type_is_cast() -> None:
     matrix = BATTERY["band"]().to_scipy()
     values = matrix.data.astype(np.float32)
-    adopted = adopt(scipy.sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape))
-    assert shared(adopted, (matrix.indptr, matrix.indices, values)) == [True, True, False]
-    assert adopted.copied == "cast from float32 to float64"
-    np.testing.assert_array_equal(adopted.stored.values, values.astype(np.float64))
+    wrapped = wrap_arrays(scipy.sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape))
+    assert shared(wrapped, (matrix.indptr, matrix.indices, values)) == [True, True, False]
+    assert wrapped.copied == "cast from float32 to float64"
+    np.testing.assert_array_equal(wrapped.stored.values, values.astype(np.float64))
 
 
 @pytest.mark.parametrize("name", BATTERY)
@@ -76,12 +76,12 @@ def test_entries_in_any_order_become_canonical(name: str) -> None:
     coo = expected.to_scipy().tocoo()
     twice = np.random.default_rng(3).permutation(np.repeat(np.arange(coo.nnz), 2))
     halves = scipy.sparse.coo_array((coo.data[twice] / 2, (coo.row[twice], coo.col[twice])), shape=coo.shape)
-    same(adopt(halves).stored, expected)
+    same(wrap_arrays(halves).stored, expected)
     by_row = np.argsort(halves.row, kind="stable")
     rows = np.append(0, np.cumsum(np.bincount(halves.row, minlength=coo.shape[0])))
     parts = halves.data[by_row], halves.col[by_row], rows
     unsorted = SimpleNamespace(format="csr", shape=coo.shape, data=parts[0], indices=parts[1], indptr=parts[2])
-    same(adopt(unsorted).stored, expected)
+    same(wrap_arrays(unsorted).stored, expected)
 
 
 @pytest.mark.parametrize("name", BATTERY)
@@ -110,40 +110,40 @@ class Unconvertible:
 def test_other_formats_of_scipy_are_converted(stored: str, kind: str) -> None:
     expected = BATTERY["band"]()
     matrix = getattr(scipy.sparse, f"{stored}_{kind}")(expected.to_scipy())
-    adopted = adopt(matrix).stored.to_scipy()
-    adopted.eliminate_zeros()
-    same(CsrMatrix.from_scipy(adopted), expected)
+    wrapped = wrap_arrays(matrix).stored.to_scipy()
+    wrapped.eliminate_zeros()
+    same(CsrMatrix.from_scipy(wrapped), expected)
 
 
 @pytest.mark.parametrize("numbers", [[2**53, -(2**53)], [2**60, -(2**62)], [-(2**63), 0], [2**53 + 2, 3]])
 def test_whole_numbers_that_fp64_holds_are_taken(numbers: list[int]) -> None:
-    assert adopt(parts(data=numbers)).stored.values.tolist() == [float(number) for number in numbers]
+    assert wrap_arrays(parts(data=numbers)).stored.values.tolist() == [float(number) for number in numbers]
 
 
 def test_a_matrix_that_wants_a_gradient_is_refused() -> None:
     tensor = TorchMatrix(BATTERY["band"]().to_scipy(), lambda array: SimpleNamespace(requires_grad=True))
     with pytest.raises(ParameterError, match=r"matrix\.detach\(\)"):
-        adopt(tensor)
+        wrap_arrays(tensor)
 
 
 @pytest.mark.parametrize(
     ("matrix", "error", "said"),
     [
-        (np.eye(3), ParameterError, r"ndarray is dense\. Give a sparse matrix: scipy\.sparse\.csr_array"),
+        (np.eye(3), ParameterError, r"ndarray is dense\. Pass a sparse matrix: scipy\.sparse\.csr_array"),
         ([[1.0]], ParameterError, r"list is dense\. .*scipy\.sparse\.csr_array"),
         (OnGpu(np.eye(3)), ParameterError, r"OnGpu is dense\. .*cupyx\.scipy\.sparse\.csr_matrix"),
         (SimpleNamespace(layout="torch.strided"), ParameterError, r"is dense\. .*to_sparse_csr"),
-        (SimpleNamespace(layout="torch.sparse_bsr"), ParameterError, "layout torch.sparse_bsr is not taken"),
-        (aslinearoperator(np.eye(3)), ParameterError, "entries are not known"),
-        (scipy.sparse.coo_array(np.ones((2, 2, 2))), ParameterError, r"shape \(2, 2, 2\); two dimensions"),
-        ("matrix.mtx", ParameterError, "str is not a sparse matrix that is known here"),
-        (parts(data=[2**53 + 1, 1]), ParameterError, r"beyond 2\^53 .* int64"),
-        (parts(data=[1, -(2**63) + 1]), ParameterError, r"beyond 2\^53"),
-        (parts(data=np.array([1, 2**64 - 1], np.uint64)), ParameterError, r"beyond 2\^53 .* uint64"),
+        (SimpleNamespace(layout="torch.sparse_bsr"), ParameterError, "layout torch.sparse_bsr are not supported"),
+        (aslinearoperator(np.eye(3)), ParameterError, "nonzeros are unknown"),
+        (scipy.sparse.coo_array(np.ones((2, 2, 2))), ParameterError, r"shape \(2, 2, 2\); expected"),
+        ("matrix.mtx", ParameterError, "Unsupported matrix type str"),
+        (parts(data=[2**53 + 1, 1]), ParameterError, r"above 2\^53 .* int64"),
+        (parts(data=[1, -(2**63) + 1]), ParameterError, r"above 2\^53"),
+        (parts(data=np.array([1, 2**64 - 1], np.uint64)), ParameterError, r"above 2\^53 .* uint64"),
         (Unconvertible(), ParameterError, "Unconvertible has no conversion to CSR"),
-        (scipy.sparse.csr_array(np.ones(3)), ParameterError, r"the shape \(3,\); two dimensions"),
-        (parts(data=[1.0, 2.0j]), ParameterError, "values are complex128; real numbers"),
-        (parts(data=[[1.0], [2.0]]), ParameterError, "one value an entry"),
+        (scipy.sparse.csr_array(np.ones(3)), ParameterError, r"the shape \(3,\); expected"),
+        (parts(data=[1.0, 2.0j]), ParameterError, "values are complex128; expected real numbers"),
+        (parts(data=[[1.0], [2.0]]), ParameterError, "one value per nonzero"),
         (parts(indices=[0, 2]), InputError, "column index lies outside 0 … 1"),
         (parts(indptr=[0, 2]), InputError, "2 rows needs 3"),
         (parts(shape=(2, 2**31)), TooLargeError, "at most 2147483647"),
@@ -156,7 +156,7 @@ def test_a_matrix_that_wants_a_gradient_is_refused() -> None:
 )
 def test_what_is_no_matrix_is_refused(matrix: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
-        adopt(matrix)
+        wrap_arrays(matrix)
 
 
 @pytest.mark.parametrize("make", [CupyxMatrix, lambda matrix: TorchMatrix(matrix, OnGpu)])
@@ -167,16 +167,16 @@ def test_a_matrix_on_a_gpu_is_an_error_where_no_gpu_answers(make: Any, monkeypat
         raise cupy.cuda.runtime.CUDARuntimeError(100)
 
     monkeypatch.setattr(cupy.cuda.runtime, "getDeviceCount", nothing)
-    with pytest.raises(DeviceError, match="lies on a GPU, and no GPU answers"):
-        adopt(make(BATTERY["band"]().to_scipy()))
+    with pytest.raises(DeviceError, match="lies on a GPU, but no GPU responds"):
+        wrap_arrays(make(BATTERY["band"]().to_scipy()))
 
 
 def test_a_matrix_on_a_gpu_needs_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
-    with pytest.raises(DeviceError, match=r"CuPy is missing: pip install 'sparsight\[cuda13\]'"):
-        adopt(CupyxMatrix(BATTERY["band"]().to_scipy()))
+    with pytest.raises(DeviceError, match=r"CuPy is not installed: pip install 'sparsight\[cuda13\]'"):
+        wrap_arrays(CupyxMatrix(BATTERY["band"]().to_scipy()))
 
 
 def test_a_matrix_in_two_places_is_refused() -> None:
-    with pytest.raises(ParameterError, match="all have to lie on one"):
-        adopt(CupyxMatrix(BATTERY["band"]().to_scipy(), ("data",)))
+    with pytest.raises(ParameterError, match="Move all of them to one"):
+        wrap_arrays(CupyxMatrix(BATTERY["band"]().to_scipy(), ("data",)))

@@ -49,7 +49,7 @@ def test_x_that_cannot_be_written_is_read_and_such_an_out_refused() -> None:
     fixed, out = X.copy(), np.empty(MATRIX.n_rows)
     fixed.flags.writeable = out.flags.writeable = False
     np.testing.assert_allclose(operator(MATRIX) @ fixed, Y)
-    with pytest.raises(ParameterError, match="out cannot be written"):
+    with pytest.raises(ParameterError, match="out is read-only"):
         operator(MATRIX).matvec(X, out=out)
 
 
@@ -81,7 +81,7 @@ class CupyStream:
 
 @pytest.fixture
 def cupy(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """CuPy with two GPUs, of which the first is current, and the stream 7; it copies to the current one, as CuPy does."""
+    """CuPy with two GPUs, the first of which is current, and the stream 7; it copies to the current GPU."""
     here: SimpleNamespace = SimpleNamespace(
         ndarray=CupyArray,
         asarray=lambda vector: CupyArray(size=vector.shape[0], device=here.current),
@@ -128,7 +128,7 @@ def test_a_vector_of_another_library_stays_on_its_gpu(cupy: SimpleNamespace) -> 
 @pytest.mark.parametrize(
     ("vector", "said"),
     [
-        (np.ones(5), "x lies on the host and the matrix on a GPU; bring it there once"),
+        (np.ones(5), "x lies on the host and the matrix on a GPU. Copy it to the GPU once"),
         (Capsule(np.ones(5)), "x lies on the host"),
         (CupyArray(size=4), r"\[5\] or \[5, 1\]"),
         (CupyArray(dtype="U1"), "x is <U1"),

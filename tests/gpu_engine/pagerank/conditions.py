@@ -160,7 +160,7 @@ class Ranks:
     def convert(self) -> None:
         self._add(lambda device: device.converted.append(len(device.steps)))
 
-    def settle_or_end(self, _: Any, rule: tuple[Any, ...]) -> None:
+    def norm_or_end(self, _: Any, rule: tuple[Any, ...]) -> None:
         numbers = tuple(value if isinstance(value, np.ndarray) else value.item() for value in rule)
         self._add(lambda device: device.next_or_raise(numbers))
 

@@ -24,7 +24,7 @@ from gpu_engine.pagerank import (
     transition_matrix,
 )
 from gpu_engine.pagerank import converging as module
-from gpu_engine.pagerank.between import SHORTER_CHUNKS
+from gpu_engine.pagerank.convergence_kernel import SHORTER_CHUNKS
 from gpu_engine.pagerank.converging import COURSE, ConvergingInSegments
 from gpu_engine.pagerank.cuda_ranks import CudaRanks
 from gpu_engine.parameters import parse_params

@@ -7,9 +7,9 @@ import pytest
 
 from gpu_engine.errors import ParameterError
 from gpu_engine.pagerank import early_stopping
-from gpu_engine.pagerank.early_stopping import ITERATIONS_LEAST, TOGETHER_S, EarlyStopping
+from gpu_engine.pagerank.early_stopping import MIN_ITERATIONS, TOGETHER_S, EarlyStopping
 from gpu_engine.pagerank.run import PLAIN, Lap, Run
-from gpu_engine.sampling.settling import COSTLY
+from gpu_engine.sampling.stopping import SLOW_FACTOR
 
 SHORT_S = 0.125
 """A whole run of the shortest kernel, in the fractions that a clock of binary numbers adds up exactly."""
@@ -54,7 +54,7 @@ def run(stopping: EarlyStopping, clock: Clock, iteration_s: float | Sequence[flo
     except ParameterError as error:
         reason = error.message
     assert bool(reason) == (made < ITERATIONS)
-    assert not reason or (f"far behind: after {made} iterations" in reason and "sampling = full" in reason)
+    assert not reason or (f"after {made} iterations" in reason and "sampling=fixed" in reason)
     return made
 
 
@@ -70,7 +70,7 @@ def whole(seconds: float) -> float:
     return seconds / ITERATIONS
 
 
-BEHIND_S = 2 * COSTLY * SHORT_S
+BEHIND_S = 2 * SLOW_FACTOR * SHORT_S
 """A run that is far behind."""
 
 
@@ -80,10 +80,10 @@ BEHIND_S = 2 * COSTLY * SHORT_S
         # Far behind and under its share: finished.
         (BEHIND_S, RUNS * BEHIND_S, ITERATIONS),
         # Far behind and over its share: given up as soon as that can be told.
-        (BEHIND_S, RUNS * BEHIND_S - 1e-3, ITERATIONS_LEAST),
-        # Over its share, and no more than COSTLY times as long as the shortest: finished.
-        (COSTLY * SHORT_S, 0.0, ITERATIONS),
-        (COSTLY * SHORT_S * 1.01, 0.0, ITERATIONS_LEAST),
+        (BEHIND_S, RUNS * BEHIND_S - 1e-3, MIN_ITERATIONS),
+        # Over its share, and no more than SLOW_FACTOR times as long as the shortest: finished.
+        (SLOW_FACTOR * SHORT_S, 0.0, ITERATIONS),
+        (SLOW_FACTOR * SHORT_S * 1.01, 0.0, MIN_ITERATIONS),
         # Needed: finished whatever it takes.
         (3600.0, math.inf, ITERATIONS),
     ],
@@ -101,16 +101,16 @@ def test_the_first_run_is_made_whatever_it_takes(clock: Clock) -> None:
 def test_a_longer_run_does_not_raise_the_bar_and_a_shorter_one_lowers_it(clock: Clock) -> None:
     stopping = after_the_shortest(clock)
     assert run(stopping, clock, whole(4 * SHORT_S), 0.0) == ITERATIONS
-    assert run(stopping, clock, whole(COSTLY * SHORT_S), 0.0) == ITERATIONS
+    assert run(stopping, clock, whole(SLOW_FACTOR * SHORT_S), 0.0) == ITERATIONS
     assert run(stopping, clock, whole(SHORT_S / 2), 0.0) == ITERATIONS
-    assert run(stopping, clock, whole(COSTLY * SHORT_S), 0.0) == ITERATIONS_LEAST
+    assert run(stopping, clock, whole(SLOW_FACTOR * SHORT_S), 0.0) == MIN_ITERATIONS
 
 
 def test_what_takes_less_than_a_tenth_of_a_second_is_never_ended(clock: Clock) -> None:
     stopping = EarlyStopping(True, ITERATIONS, RUNS)
     assert run(stopping, clock, whole(2.0**-20), 0.0) == ITERATIONS
     assert run(stopping, clock, whole(0.09), 0.0) == ITERATIONS
-    assert run(stopping, clock, whole(0.11), 0.0) == ITERATIONS_LEAST
+    assert run(stopping, clock, whole(0.11), 0.0) == MIN_ITERATIONS
 
 
 def test_iterations_in_which_something_was_compiled_end_no_run(clock: Clock) -> None:
@@ -122,7 +122,7 @@ def test_a_run_that_has_more_iterations_than_expected_is_judged_by_those(clock: 
     stopping = EarlyStopping(True, 1, RUNS)
     assert run(stopping, clock, whole(SHORT_S)) == ITERATIONS
     # By four iterations it may be short, by eight of them it is not.
-    assert run(stopping, clock, COSTLY * SHORT_S / 6, 0.0) == 8
+    assert run(stopping, clock, SLOW_FACTOR * SHORT_S / 6, 0.0) == 8
 
 
 def test_all_that_are_far_behind_have_a_budget_together(clock: Clock) -> None:
@@ -131,7 +131,7 @@ def test_all_that_are_far_behind_have_a_budget_together(clock: Clock) -> None:
     # One that is not far behind takes nothing of it.
     assert run(stopping, clock, whole(SHORT_S), each) == ITERATIONS
     assert run(stopping, clock, whole(each / RUNS), each) == ITERATIONS
-    assert run(stopping, clock, whole(each / RUNS), each) == ITERATIONS_LEAST
+    assert run(stopping, clock, whole(each / RUNS), each) == MIN_ITERATIONS
     assert run(stopping, clock, whole(each / RUNS), math.inf) == ITERATIONS
 
 

@@ -80,9 +80,9 @@ def test_every_page_with_links_hands_on_all_its_rank(name: str, self_loops: str)
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (-1.0, r"from 1 to 0 .* weighs -1\.0"),
-        (np.nan, "weighs nan"),
-        (np.inf, "weighs inf"),
+        (-1.0, r"from 1 to 0 .* has weight -1\.0"),
+        (np.nan, "has weight nan"),
+        (np.inf, "has weight inf"),
     ],
 )
 def test_what_is_no_weight_is_refused(value: float, message: str) -> None:
@@ -93,7 +93,7 @@ def test_what_is_no_weight_is_refused(value: float, message: str) -> None:
 
 
 def test_weights_whose_sum_overflows_are_refused() -> None:
-    with pytest.raises(ParameterError, match=r"row 1 .* more than fp64 holds"):
+    with pytest.raises(ParameterError, match=r"row 1 .* beyond the range of fp64"):
         transition_matrix(coo(2, 2, [1, 1], [0, 1], [1.7e308, 1.7e308]), USE)
 
 
@@ -102,7 +102,7 @@ def test_the_smallest_weights_are_shared_out() -> None:
 
 
 def test_a_rectangle_is_refused() -> None:
-    with pytest.raises(ParameterError, match=r"40 × 9000; PageRank needs a square one.*bipartite"):
+    with pytest.raises(ParameterError, match=r"40 × 9000, but PageRank needs a square one.*bipartite"):
         transition_matrix(BATTERY["wide"](), DEFAULT)
 
 

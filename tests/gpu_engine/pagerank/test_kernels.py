@@ -52,7 +52,7 @@ def test_a_kernel_that_the_backend_has_not_is_refused_with_those_it_has(name: st
     with pytest.raises(ParameterError) as caught:
         kernels_on("cpu", ("csr/thread+fp64", name))
     listed = ", ".join(ON_CPU)
-    assert caught.value.message == f"There is no PageRank kernel '{name}' on cpu; known kernels: {listed}."
+    assert caught.value.message == f"Unknown PageRank kernel '{name}' on cpu. Known kernels: {listed}."
 
 
 def test_only_segments_have_a_schedule() -> None:

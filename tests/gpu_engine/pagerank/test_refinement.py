@@ -8,7 +8,7 @@ import pytest
 from gpu_engine.generators import generate
 from gpu_engine.pagerank import PageRankParams, TransitionMatrix, reference, transition_matrix
 from gpu_engine.pagerank.kernels import RankKernel
-from gpu_engine.pagerank.refinement import Pass, Refinement, _weights, acts, iterate, replayed
+from gpu_engine.pagerank.refinement import Pass, Refinement, _weights, iterate, phases, replayed
 from tests.gpu_engine.pagerank.refined import Refined
 
 PARAMS = PageRankParams()
@@ -53,8 +53,8 @@ def test_the_weights_are_those_of_chebyshev() -> None:
 
 def test_a_pass_is_played_phase_by_phase() -> None:
     ranks = on(grid(), 32)
-    assert [phase for phase, _ in acts(ranks, Pass(2))] == ["pull", "norm"]
-    assert [phase for phase, _ in acts(ranks, Pass(1, 1.25, True))] == ["pull", "norm", "correct"]
+    assert [phase for phase, _ in phases(ranks, Pass(2))] == ["pull", "norm"]
+    assert [phase for phase, _ in phases(ranks, Pass(1, 1.25, True))] == ["pull", "norm", "correct"]
 
 
 @BITS

@@ -115,6 +115,6 @@ def test_replay_gives_back_the_schedule_of_the_trace() -> None:
 
 
 def test_the_first_precision_is_one_of_the_segments() -> None:
-    with pytest.raises(ParameterError, match=r"start_segments is 3; expected at most segments = 2"):
+    with pytest.raises(ParameterError, match=r"start_segments is 3, but segments is 2"):
         parse_params(Schedule, {"start_segments": 3})
     assert parse_params(Schedule, {"segments": 4, "start_segments": 4}) == Schedule(segments=4, start_segments=4)

@@ -24,7 +24,7 @@ def by_kernel(recording: Recording) -> dict[str, Measurement]:
 @pytest.mark.parametrize(("item", "unit"), [(older(), "nanoseconds"), (newer(), "seconds")])
 def test_both_layouts_give_the_same_times_and_say_which_unit_was_taken(item: Any, unit: str) -> None:
     found = read(item)
-    assert found.device.details == {"benchmark": "Ginkgo, spmv", "times": f"taken as {unit}"}
+    assert found.device.details == {"benchmark": "Ginkgo, spmv", "times": f"assumed to be {unit}"}
     assert (found.study, found.created_at, found.profile, found.device.name) == ("formats", "", None, "a100")
     times = {kernel: m.median_s for kernel, m in by_kernel(found).items()}
     assert times == pytest.approx({f"ginkgo/{name}": time for name, time in TIMES.items()})
@@ -33,7 +33,7 @@ def test_both_layouts_give_the_same_times_and_say_which_unit_was_taken(item: Any
     assert csr.gflops == pytest.approx(5.0)
     unknown = (csr.ci_low_s, csr.ci_high_s, csr.min_s, csr.roofline_s, csr.max_error, csr.rounds, csr.aa_gap)
     assert set(unknown) == {None}
-    assert csr.note == "One time of 100 products, as Ginkgo's benchmark gives it: no rounds, no interval."
+    assert csr.note == "Single timing of 100 SpMVs by Ginkgo's benchmark, without rounds and confidence interval."
 
 
 def test_a_matrix_has_what_is_said_of_it_and_no_path_of_a_stranger() -> None:
@@ -75,11 +75,11 @@ def test_an_order_is_part_of_a_kernel() -> None:
 @pytest.mark.parametrize(
     ("wrong", "note"),
     [
-        ({"completed": False}, "Ginkgo's benchmark did not complete it, and says no reason."),
+        ({"completed": False}, "Not completed by Ginkgo's benchmark, which gives no reason."),
         ({"completed": False, "error": "out of memory"}, "out of memory"),
-        ({"completed": False, "time": -1.0}, "Ginkgo's benchmark did not complete it, and says no reason."),
-        (result(2e-5, max_relative_norm2=1.6e-3), "expected one is 0.0016."),
-        (result(2e-5, max_relative_norm2=None), "expected one is no number."),
+        ({"completed": False, "time": -1.0}, "Not completed by Ginkgo's benchmark, which gives no reason."),
+        (result(2e-5, max_relative_norm2=1.6e-3), "relative error of y is 0.0016 (limit 1e-10)."),
+        (result(2e-5, max_relative_norm2=None), "relative error of y is not a number (limit 1e-10)."),
     ],
 )
 def test_what_has_no_time_or_a_wrong_product_is_failed_with_its_reason(wrong: Any, note: str) -> None:
@@ -96,7 +96,7 @@ def test_a_long_reason_is_cut() -> None:
 def test_a_matrix_that_is_stored_in_too_few_bytes_has_no_times() -> None:
     found = read(newer(csr=result(2e-5, storage=12 * NNZ - 1)))
     assert {m.state for m in found.measurements} == {"failed"}
-    assert found.measurements[0].note.startswith("Refused: a format stores the matrix in 599,999 bytes, fewer than 12")
+    assert found.measurements[0].note.startswith("Rejected: a format stores the matrix in 599,999 bytes, fewer than 12")
     # Values of fewer bits are what a mixed format is for.
     assert by_kernel(read(newer(ell_mixed=result(2e-5, storage=9 * NNZ))))["ginkgo/ell_mixed"].state == "ok"
 
@@ -107,7 +107,7 @@ def test_aggregated_files_say_the_device() -> None:
     assert (found.device.name, found.device.details["executor"]) == ("V100_SXM2", "cuda")
     with pytest.raises(InputError, match=r"several devices: 'MI100', 'V100_SXM2'"):
         read(newer() | said, newer("b.mtx") | {"dataset": {"system": "MI100"}})
-    with pytest.raises(ParameterError, match="give the device a name"):
+    with pytest.raises(ParameterError, match="Give the device a name"):
         read(newer(), device="")
 
 
@@ -115,7 +115,10 @@ def test_single_times_are_neither_faster_nor_the_same() -> None:
     found = by_kernel(read(newer(coo=result(20e-6))))
     for other in ("ginkgo/coo", "ginkgo/ell"):
         verdict = compare(found["ginkgo/csr"], found[other])
-        assert (verdict.kind, verdict.reason) == ("inconclusive", "One of the two has no interval.")
+        assert (verdict.kind, verdict.reason) == (
+            "inconclusive",
+            "One of the two timings has no confidence interval.",
+        )
     assert verdict.ratio == pytest.approx(1.25)
 
 
@@ -124,18 +127,18 @@ EITHER = 300.0
 
 NOTHING: dict[str, Any] = {"completed": False}
 ONE: dict[str, Any] = {"coo": NOTHING, "ell": NOTHING}
-TWO_UNITS = r"two units, by their bytes: ginkgo/csr of mesh\.mtx \(2e-05\) in seconds, ginkgo/csr of HB"
+TWO_UNITS = r"two units: ginkgo/csr of mesh\.mtx \(2e-05\) in seconds, ginkgo/csr of HB"
 
 
 @pytest.mark.parametrize(
     ("items", "words"),
     [
-        ([newer(nnz=10 * NNZ, csr=result(EITHER, storage=0), **ONE)], "fit seconds as well as nanoseconds"),
+        ([newer(nnz=10 * NNZ, csr=result(EITHER, storage=0), **ONE)], "may be seconds or nanoseconds"),
         ([newer(), older()], TWO_UNITS),
-        ([newer(csr=result(1e12))], r"csr of mesh\.mtx has the time 1e\+12; for its bytes no unit"),
-        ([newer(csr=result(1e-12))], "no unit makes it one"),
-        ([newer(csr=NOTHING, **ONE)], "no time of a product"),
-        ([{**newer(), "spmv": {}}], "no time of a product"),
+        ([newer(csr=result(1e12))], r"the time 1e\+12 of ginkgo/csr of mesh\.mtx is implausible"),
+        ([newer(csr=result(1e-12))], "implausible in every unit"),
+        ([newer(csr=NOTHING, **ONE)], "no timing of an SpMV"),
+        ([{**newer(), "spmv": {}}], "no timing of an SpMV"),
     ],
 )
 def test_a_unit_that_cannot_be_told_is_not_guessed(items: list[Any], words: str) -> None:
@@ -145,14 +148,14 @@ def test_a_unit_that_cannot_be_told_is_not_guessed(items: list[Any], words: str)
 
 def test_a_time_that_fits_both_units_goes_with_the_others() -> None:
     found = read(newer("/huge.mtx", nnz=10 * NNZ, csr=result(EITHER, storage=0), **ONE), older())
-    assert found.device.details["times"] == "taken as nanoseconds"
+    assert found.device.details["times"] == "assumed to be nanoseconds"
     assert math.isclose(found.measurements[0].median_s or 0.0, 300e-9)
 
 
 def test_nothing_takes_less_than_ten_nanoseconds() -> None:
     # 36 bytes in 2 ms are 18 kB/s; in 2 ms of a nanosecond they would be 18 TB/s.
     small = {**newer(csr=result(2e-3, storage=0), **ONE), "rows": 1, "cols": 1, "nonzeros": 1}
-    assert read(small).device.details["times"] == "taken as seconds"
+    assert read(small).device.details["times"] == "assumed to be seconds"
 
 
 @pytest.mark.parametrize(
@@ -169,22 +172,22 @@ def test_nothing_takes_less_than_ten_nanoseconds() -> None:
         ({name: value for name, value in newer().items() if name != "cols"}, "cols is 'None'; expected a whole"),
         ({name: value for name, value in newer().items() if name != "rows"}, "'rows' is missing"),
         ({**newer(), "filename": 3}, "filename is '3'; expected text"),
-        ({**newer(), "filename": ""}, "no group and name and no filename"),
-        ({**newer(), "filename": "a" * 201}, "one of over 200 characters"),
-        ({**newer(), "reorder": "a|b"}, r"'ginkgo/csr\+a\|b' is not of small letters"),
+        ({**newer(), "filename": ""}, "no group, name, or filename"),
+        ({**newer(), "filename": "a" * 201}, "a name of over 200 characters"),
+        ({**newer(), "reorder": "a|b"}, r"'ginkgo/csr\+a\|b' may only have lowercase letters"),
         ({**newer(), "row_distribution": 3}, "row_distribution is '3'"),
         ({**newer(), "row_distribution": {"min": 1, "max": 2, "mean": 1.0, "variance": -1.0}}, "variance is '-1.0'"),
         (newer(csr=3), r"spmv\.csr is '3'; expected an object"),
         (newer(csr={}), "'completed' is missing"),
         (newer(csr=result(2e-5, completed="yes")), "completed is 'yes'; expected true or false"),
-        (newer(csr={"completed": True}), "completed with the time None; expected one above 0"),
-        (newer(csr=result(0.0)), r"completed with the time 0\.0"),
-        (newer(csr=result(-2e-5)), "completed with the time -2e-05"),
+        (newer(csr={"completed": True}), "is completed, but its time is None"),
+        (newer(csr=result(0.0)), r"completed, but its time is 0\.0"),
+        (newer(csr=result(-2e-5)), "completed, but its time is -2e-05"),
         (newer(csr=result("2e-5")), "time is '2e-5'; expected a finite number"),  # type: ignore[arg-type]
         (newer(csr=result(2e-5, storage=-1)), "storage is '-1'; expected a whole number at least 0"),
         (newer(csr=result(2e-5, repetitions=0)), "repetitions is '0'; expected a whole number at least 1"),
-        (newer() | {"spmv": {"csr|x": result(2e-5)}}, r"'ginkgo/csr\|x' is not of small letters"),
-        (newer() | {"spmv": {"a" * 41: result(2e-5)}}, "is not of small letters"),
+        (newer() | {"spmv": {"csr|x": result(2e-5)}}, r"'ginkgo/csr\|x' may only have lowercase letters"),
+        (newer() | {"spmv": {"a" * 41: result(2e-5)}}, "may only have lowercase letters"),
     ],
 )
 def test_what_is_of_another_form_is_refused_with_its_place(item: Any, words: str) -> None:
@@ -194,9 +197,9 @@ def test_what_is_of_another_form_is_refused_with_its_place(item: Any, words: str
 
 
 def test_a_case_is_there_once_and_a_matrix_has_one_size() -> None:
-    with pytest.raises(InputError, match=r"the case 'mesh.mtx\|ginkgo/csr\|warm\|' is there 2 times"):
+    with pytest.raises(InputError, match=r"the case 'mesh.mtx\|ginkgo/csr\|warm\|' occurs 2 times"):
         read(newer(), newer())
-    with pytest.raises(InputError, match=r"two matrices are called 'mesh\.mtx'"):
+    with pytest.raises(InputError, match=r"two matrices have the name 'mesh\.mtx'"):
         read(newer(), {**newer(), "nonzeros": NNZ - 1})
 
 

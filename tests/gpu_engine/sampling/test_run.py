@@ -32,9 +32,9 @@ from gpu_engine.records import (
     Trace,
 )
 from gpu_engine.sampling import run as sampling
-from gpu_engine.sampling.effort import Effort
 from gpu_engine.sampling.experiment import Fields
 from gpu_engine.sampling.run import SampleRun, by_matrix, measure
+from gpu_engine.sampling.sampling_options import SamplingOptions
 from gpu_engine.verdicts.verdict import compare
 from tests.gpu_engine.scenes import ROUNDS, Scenes, Scripted
 
@@ -179,7 +179,7 @@ def test_a_lost_device_ends_the_run(bench: Bench, where: str) -> None:
 def test_a_time_under_the_least_is_refused(bench: Bench) -> None:
     (m,) = measured(list(SampleRun(Scenes(bench, Scripted("a", [], least=1.5))).records())).values()
     assert (m.state, m.median_s, m.gflops) == ("failed", None, None)
-    assert m.note.startswith("refused: 1.000e+00 s is under 1.500e+00 s")
+    assert m.note.startswith("rejected: 1.000e+00 s is faster than")
 
 
 def prepared(log: Sequence[str]) -> list[str]:
@@ -241,7 +241,7 @@ def test_what_the_rounds_say_so_far_is_told_once_there_are_a_few(bench: Bench) -
     scenes = Scenes(bench, Scripted("a", [], [2.0, 2.0]), Scripted("b", [], [1.0]), Scripted("c", [], raises=SKIP))
     said = [r.message for r in SampleRun(scenes).records() if isinstance(r, Progress) and "round" in r.message]
     assert said == [f"round {n} of {ROUNDS}, warm" for n in (1, 2)] + [
-        f"round {n} of {ROUNDS}, warm; so far b is the fastest, 1.00\u202fs" for n in range(3, ROUNDS + 1)
+        f"round {n} of {ROUNDS}, warm; fastest so far: b, 1.00\u202fs" for n in range(3, ROUNDS + 1)
     ]
 
 
@@ -301,33 +301,33 @@ def test_a_layout_is_made_once_in_a_group_and_so_is_its_error(bench: Bench) -> N
 
 
 @pytest.mark.parametrize(
-    ("effort", "turns"),
+    ("options", "turns"),
     [
         # Of each group nine rounds, of the reference twice as many turns.
-        (Effort("fixed"), [18, 9, 18]),
+        (SamplingOptions("fixed"), [18, 9, 18]),
         # Four seconds a group: a round of the first takes three, one of the second two.
-        (Effort("fixed", 4.0), [4, 2, 6]),
+        (SamplingOptions("fixed", 4.0), [4, 2, 6]),
         # Together nine: of the first group half, of the second what is left then.
-        (Effort("fixed", experiment_s=9.0), [4, 2, 4]),
+        (SamplingOptions("fixed", experiment_s=9.0), [4, 2, 4]),
         # Two rounds are made whatever they take.
-        (Effort("fixed", experiment_s=0.1), [4, 2, 4]),
-        (Effort("fixed", experiment_s=20.0), [8, 4, 10]),
+        (SamplingOptions("fixed", experiment_s=0.1), [4, 2, 4]),
+        (SamplingOptions("fixed", experiment_s=20.0), [8, 4, 10]),
     ],
 )
 def test_rounds_end_with_the_seconds_that_an_experiment_has(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, effort: Effort, turns: list[int]
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, options: SamplingOptions, turns: list[int]
 ) -> None:
     log: list[str] = []
     monkeypatch.setattr(bench.stopwatch, "now", lambda: 1.0 + sum(entry.startswith("turn") for entry in log))
     candidates = Scripted("a", log), Scripted("b", log, [4.0]), Scripted("c", log, kind="other")
-    list(SampleRun(Scenes(bench, *candidates), effort).records())
+    list(SampleRun(Scenes(bench, *candidates), options).records())
     assert [log.count(f"turn {name}") for name in "abc"] == turns
 
 
 def test_energy_is_of_the_fastest_and_of_what_may_be_as_fast(bench: Bench) -> None:
     # The reference differs from itself by 10 %: b may be as fast.
     candidates = Scripted("a", [], (1.0, 1.1)), Scripted("b", [], [1.05]), Scripted("c", [], [4.0])
-    found = measured(list(SampleRun(Scenes(bench, *candidates), Effort(energy="fastest")).records()))
+    found = measured(list(SampleRun(Scenes(bench, *candidates), SamplingOptions(energy="fastest")).records()))
     assert compare(found["a"], found["b"]).kind == "inconclusive"
     assert {kernel: m.energy_j for kernel, m in found.items()} == {"a": 2.5, "b": 2.5, "c": None}
 
@@ -335,7 +335,7 @@ def test_energy_is_of_the_fastest_and_of_what_may_be_as_fast(bench: Bench) -> No
 def test_energy_is_of_four_leaders_at_most(bench: Bench) -> None:
     log: list[str] = []
     candidates = Scripted("a", log, (1.0, 1.0)), *(Scripted(name, log, [1.0]) for name in "bcdef")
-    found = measured(list(SampleRun(Scenes(bench, *candidates), Effort(energy="fastest")).records()))
+    found = measured(list(SampleRun(Scenes(bench, *candidates), SamplingOptions(energy="fastest")).records()))
     assert [kernel for kernel, m in found.items() if m.energy_j] == list("abcd")
 
 
@@ -441,7 +441,7 @@ def test_the_seconds_of_an_experiment_are_those_of_all_groups_before(
     log: list[str] = []
     monkeypatch.setattr(bench.stopwatch, "now", lambda: 1.0 + sum(entry.startswith("turn") for entry in log))
     candidates = (Scripted(name, log, kind=name) for name in "abc")
-    list(SampleRun(Scenes(bench, *candidates), Effort("fixed", experiment_s=21.0)).records())
+    list(SampleRun(Scenes(bench, *candidates), SamplingOptions("fixed", experiment_s=21.0)).records())
     # A round of each group takes two seconds: the first has 7 seconds, the second 6.5 and the last 5.
     assert [log.count(f"turn {name}") for name in "abc"] == [8, 8, 6]
 
@@ -450,7 +450,7 @@ def test_before_anything_was_loaded_enough_skips_all_cases(bench: Bench, monkeyp
     monkeypatch.setattr(bench, "stop_requested", lambda: True)
     log: list[str] = []
     found = measured(list(SampleRun(Scenes(bench, Scripted("a", log), fails=KernelError("loaded"))).records()))
-    assert [(m.state, m.note) for m in found.values()] == [("skipped", sampling.NOT_REACHED)]
+    assert [(m.state, m.note) for m in found.values()] == [("skipped", sampling.STOPPED_BEFORE_START)]
 
 
 def test_once_it_is_enough_no_further_candidate_is_prepared(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -458,7 +458,7 @@ def test_once_it_is_enough_no_further_candidate_is_prepared(bench: Bench, monkey
     monkeypatch.setattr(bench, "stop_requested", lambda: "prepare a" in log)
     found = measured(list(SampleRun(Scenes(bench, Scripted("a", log), Scripted("b", log))).records()))
     assert {kernel: (m.state, m.rounds) for kernel, m in found.items()} == {"a": ("ok", 2), "b": ("skipped", None)}
-    assert (found["b"].note, found["a"].energy_j) == (sampling.NOT_REACHED, None)
+    assert (found["b"].note, found["a"].energy_j) == (sampling.STOPPED_BEFORE_START, None)
     assert "prepare b" not in log
 
 

@@ -93,7 +93,9 @@ def test_a_job_with_nothing_to_measure_is_refused() -> None:
 
 
 def test_unknown_kernels_are_refused_with_those_of_the_backend() -> None:
-    with pytest.raises(ParameterError, match=r"no batch kernel 'csr/split' on cpu; known: .*csr/scalar.*scipy/loop"):
+    with pytest.raises(
+        ParameterError, match=r"Unknown batch kernel 'csr/split' on cpu. Known kernels: .*csr/scalar.*scipy/loop"
+    ):
         keys(A, kernels=["csr/split"])
     with pytest.raises(ParameterError, match=r"'cusparse/best' on cpu"):
         keys(A, kernels=["cusparse/best"])
@@ -188,7 +190,7 @@ def test_a_run_measures_what_it_owes(bench: Bench) -> None:
     for case in owed:
         m, compose = found[case.key], dict(case.axes)["compose"]
         if case.matrix_id == "none":
-            assert (m.state, m.note) == ("skipped", "the matrix has no entries")
+            assert (m.state, m.note) == ("skipped", "the matrix has no nonzeros")
             continue
         assert (m.state, m.details.batch_size) == ("ok", 9), m.note
         assert m.environment.get("matrices") == ("a, b" if compose == "mixed" else None)
@@ -214,5 +216,5 @@ def test_a_matrix_with_too_many_rows_is_skipped_with_the_reason(bench: Bench) ->
     (m,) = (r for r in BatchedStudy().run(params, cases, large, bench) if isinstance(r, Measurement))
     assert (m.state, m.note) == (
         "skipped",
-        "the matrix has 16385 rows; batches, mixed ones too, are of matrices of at most 16384",
+        "the matrix has 16385 rows; a batch takes matrices with at most 16384 rows",
     )

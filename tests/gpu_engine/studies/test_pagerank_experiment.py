@@ -203,7 +203,7 @@ def test_segments_are_skipped_in_a_norm_that_their_rule_does_not_know(bench: Ben
     params = PageRankParams(norm="Linf")
     found = measurements(run(bench, web(), "csr/thread+fp64", "csr/thread+cpms2", params=params))
     assert {name: m.state for name, m in found.items()} == {"csr/thread+fp64": "ok", "csr/thread+cpms2": "skipped"}
-    assert found["csr/thread+cpms2"].note.endswith("segments and refinements need norm=L1.")
+    assert found["csr/thread+cpms2"].note.startswith("Segments and iterative refinement need norm=L1")
 
 
 def test_the_transition_matrix_is_of_the_part_that_was_chosen(bench: Bench) -> None:
@@ -241,7 +241,7 @@ def test_a_matrix_that_is_no_graph_is_skipped(bench: Bench) -> None:
     assert not traces(records)
     for m in measurements(records).values():
         assert (m.state, m.median_s) == ("skipped", None)
-        assert m.note.startswith("The matrix is 3 × 4; PageRank needs a square one")
+        assert m.note.startswith("The matrix is 3 × 4, but PageRank needs a square one")
 
 
 def test_ell_that_does_not_fit_is_skipped_before_it_is_made() -> None:
@@ -254,7 +254,7 @@ def test_ell_that_does_not_fit_is_skipped_before_it_is_made() -> None:
     for name, m in found.items():
         if name.startswith("ell"):
             assert (m.state, m.median_s) == ("skipped", None)
-            assert m.note == "needs 0.000806 GB, 0.0001 GB allowed"
+            assert m.note == "needs 0.000806 GB of memory; the limit is 0.0001 GB"
         else:
             assert m.state in TIMED, m.note
     assert set(traces(records)) == {name for name in ALL if name.startswith("csr")}
@@ -284,8 +284,8 @@ def test_a_time_under_the_floor_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
         (m,) = measurements(run(bench, TRIANGLE, "csr/thread+fp64")).values()
     assert (m.state, m.median_s) == ("failed", None)
     # 0.9 · 115 bytes an iteration at one byte a second.
-    assert m.note.startswith("refused")
-    assert f"is under {0.9 * 115 * (m.details.iterations or 0):.3e} s" in m.note
+    assert m.note.startswith("rejected")
+    assert f"({0.9 * 115 * (m.details.iterations or 0):.3e} s" in m.note
 
 
 def test_kernels_that_do_not_fit_together_have_rounds_of_their_own(
@@ -381,7 +381,7 @@ def test_a_case_that_a_statement_needs_is_finished_and_others_within_their_share
         "ell/thread+fp64": "ok" if needed else "skipped",
         "ell/thread+fp32": "skipped",
     }
-    assert found["ell/thread+fp32"].note.startswith("far behind: after 4 iterations")
+    assert found["ell/thread+fp32"].note.startswith("stopped early after 4 iterations")
 
 
 def test_what_a_case_may_cost_depends_on_who_needs_it_and_on_the_device(bench: Bench) -> None:

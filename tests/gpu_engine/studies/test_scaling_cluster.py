@@ -17,7 +17,7 @@ from gpu_engine.host.device import find_device
 from gpu_engine.measure import open_bench
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.cluster import member
-from gpu_engine.multigpu.cluster.crew import Cluster, describe, find_hosts, open_crew
+from gpu_engine.multigpu.cluster.actor_pool import Cluster, describe, find_hosts, open_actor_pool
 from gpu_engine.multigpu.cluster.transport import TRANSPORTS
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName
 from gpu_engine.multigpu.pagerank import DistributedRanks
@@ -65,8 +65,8 @@ def test_iterations_of_all_matrices(
     matrix = scaled(matrix)
     cluster = cluster_of(stored(tmp_path / "matrix", matrix), a=count)
     x, found = np.random.default_rng(1).uniform(-1.0, 1.0, matrix.n_rows), np.full(matrix.n_rows, np.nan)
-    with open_crew(cluster, count) as crew:
-        team = product(crew, matrix, count, exchange, overlap)
+    with open_actor_pool(cluster, count) as pool:
+        team = product(pool, matrix, count, exchange, overlap)
         team.load(x)
         for iterations in (5, 2):
             assert len(team.together("sample", "advance", 3)) == count
@@ -86,9 +86,9 @@ def test_streams_alone_order_what_members_launch(
     matrix, found, ranks = scaled(GRID), np.full(GRID.n_rows, np.nan), np.full(GRID.n_rows, np.nan)
     x = np.random.default_rng(1).uniform(-1.0, 1.0, GRID.n_rows)
     cluster = dataclasses.replace(cluster_of(stored(tmp_path / "matrix", matrix), a=3), transport="nccl")
-    with open_crew(cluster, 3) as crew:
+    with open_actor_pool(cluster, 3) as pool:
         for cut_rows in (False, True):
-            team = product(crew, matrix, 3, "halo", overlap, cut_rows=cut_rows)
+            team = product(pool, matrix, 3, "halo", overlap, cut_rows=cut_rows)
             team.load(x)
             for act in ("advance", "exchange", "multiply"):
                 team.together("sample", act, 9)
@@ -96,7 +96,7 @@ def test_streams_alone_order_what_members_launch(
             team.read(found)
             check(matrix, x, 9, found)
             team.drop()
-        team = ranking(crew, graph, 3, segments, "halo", overlap)
+        team = ranking(pool, graph, 3, segments, "halo", overlap)
         run, *others = team.together("find", schedule)
         team.read(ranks)
     assert others == [run] * 2
@@ -125,8 +125,8 @@ def test_a_member_leaves_once_nothing_is_left_of_what_it_captured(
     monkeypatch.setattr(member, "Replays", Listed)
     matrix = scaled(GRID)
     cluster = dataclasses.replace(cluster_of(stored(tmp_path / "matrix", matrix), a=1), transport="nccl")
-    with open_crew(cluster, 1) as crew:
-        team = product(crew, matrix, 1, "halo", True)
+    with open_actor_pool(cluster, 1) as pool:
+        team = product(pool, matrix, 1, "halo", True)
         team.together("sample", "advance", 9)
         assert [len(replays._captured) for replays in captured] == [1]
         team.drop()
@@ -159,8 +159,8 @@ def test_members_find_the_ranks_that_one_process_finds(
         alone = DistributedRanks(graph, PARAMS, devices, segments, exchange, overlap)
         expected = iterate(alone, PARAMS, schedule)
         expected_ranks = alone.ranks()
-    with open_crew(cluster_of(tmp_path, Sending, a=1, b=2), 3) as crew:
-        team = ranking(crew, graph, 3, segments, exchange, overlap)
+    with open_actor_pool(cluster_of(tmp_path, Sending, a=1, b=2), 3) as pool:
+        team = ranking(pool, graph, 3, segments, exchange, overlap)
         assert team.transfers == alone.transfers
         for run in team.together("find", schedule):
             assert run == expected
@@ -230,7 +230,7 @@ def test_more_devices_than_there_are_skip_a_case(tmp_path: Path) -> None:
     cluster = cluster_of(stored(tmp_path / "grid", GRID), a=1, b=1)
     few, many = measured(run_study(cluster, GRID, devices=[2, 3], workload=["iterate"], overlap=["on"]))
     assert (few.state, many.state) == ("ok", "skipped")
-    assert "3 devices are to share the matrix; the cluster has 2" in many.note
+    assert "Cannot use 3 devices: the cluster has 2" in many.note
 
 
 def failing(name: str, event: Callable[[], None], after: int) -> Callable[[str], Device]:
@@ -260,7 +260,7 @@ def test_a_lost_host_ends_the_study_with_what_was_measured(
 
     class Held(LoggingDevice):
         def call(self, function: Any, *arguments: Any) -> None:
-            works = self.operations.multiply, self.operations.finish
+            works = self.operations.multiply, self.operations.finish_ranks
             if second.is_set() and self.name == "virtual:1" and function in works:
                 ray.lose(places[1], places[2])
             super().call(function, *arguments)
@@ -315,7 +315,7 @@ def test_what_a_cluster_does_not_measure_is_refused(tmp_path: Path) -> None:
     device = describe(cluster_of(tmp_path, a=2, b=1).places, OWN)
     info = MatrixInfo("a", "a", 3, 3, 4)
     for params in ({"workload": ["cold", "resident"]}, {"partitionings": ["pCOO"]}, {"kernel_library": ["cusparse"]}):
-        with pytest.raises(ParameterError, match="cluster measures iterate and pagerank, cut as pCSR"):
+        with pytest.raises(ParameterError, match="cluster measures iterate and pagerank, partitioned as pCSR"):
             list(ScalingStudy().cases(parse_params(ScalingParams, params), [info], device))
     with pytest.raises(ParameterError, match="cluster is 3 devices of 2 hosts together"):
         check_device(FormatsStudy(), device)

@@ -6,13 +6,13 @@ import pytest
 from gpu_engine.records import Case, Details, Measurement
 from gpu_engine.studies import STUDIES
 from gpu_engine.verdicts.verdict import (
-    NO_REFERENCE,
+    NO_CONTROL,
     UNKNOWN_GAP,
     compare,
     gap_text,
-    in_words,
     interval_of_ratio,
     rounds_apart,
+    speedup_text,
 )
 
 
@@ -97,9 +97,9 @@ def unknown(median: float, study: str = "", **fields: object) -> Measurement:
 
 @pytest.mark.parametrize("other", [1.001, 1.5])
 def test_a_verdict_without_a_reference_kernel_says_so(other: float) -> None:
-    assert compare(unknown(1.0), unknown(other)).reason.endswith(f"{NO_REFERENCE} {max(UNKNOWN_GAP.values()):.1%}.")
-    assert NO_REFERENCE not in compare(timed(1.0), unknown(other)).reason
-    assert NO_REFERENCE not in compare(unknown(1.0), timed(other)).reason
+    assert compare(unknown(1.0), unknown(other)).reason.endswith(f"{NO_CONTROL} {max(UNKNOWN_GAP.values()):.1%}.")
+    assert NO_CONTROL not in compare(timed(1.0), unknown(other)).reason
+    assert NO_CONTROL not in compare(unknown(1.0), timed(other)).reason
 
 
 @pytest.mark.parametrize("gap", [0.005, 0.02, 0.049, 0.051, 0.5])
@@ -139,11 +139,11 @@ def test_ratio_is_how_many_times_faster_the_other_is() -> None:
 
 @pytest.mark.parametrize(
     ("other", "words"),
-    [(0.8, "1.25 times as fast"), (1.5, "1.5 times as slow"), (63.0, "63 times as slow"), (0.05, "20 times as fast")],
+    [(0.8, "speedup 1.25×"), (1.5, "slowdown 1.5×"), (63.0, "slowdown 63×"), (0.05, "speedup 20×")],
 )
 def test_a_ratio_is_time_over_time_and_at_least_one(other: float, words: str) -> None:
-    assert compare(timed(1.0), timed(other)).reason.startswith(words)
-    assert in_words(0.998) == in_words(1.004) == "as fast"
+    assert compare(timed(1.0), timed(other)).reason.startswith(words.capitalize())
+    assert speedup_text(0.998) == speedup_text(1.004) == "same time"
 
 
 def test_records_without_samples_are_judged_by_their_intervals() -> None:
@@ -176,7 +176,7 @@ def test_a_gap_that_turns_round_in_clock_cycles_decides_nothing(baseline: Measur
         (timed(1.0, rounds=8, q3_s=1.07), timed(1.1, rounds=8), "inconclusive"),
         (timed(1.0, rounds=8), timed(1.1, rounds=8, min_s=1.02), "inconclusive"),
         (timed(1.0, rounds=4, aa_gap=0.25), timed(6.25), "inconclusive"),
-        # 2 times as fast in 1.5 times fewer cycles: no more than the reference kernel differs from itself by.
+        # 2 times as fast in 1.5 times fewer cycles: no more than two runs of the control kernel differ by.
         (timed(1.0, clock_hz=3.0e9, aa_gap=0.5), timed(0.5, clock_hz=4.0e9), "inconclusive"),
         # A gap of 3 % is a ratio of 1 / 1.03 to one side and of 1.03 to the other.
         (timed(1.0, ci_low_s=0.9705), timed(1.0), "inconclusive"),

@@ -24,9 +24,9 @@ def test_a_job_has_the_annotations_that_it_was_asked_for_with(jobs: Jobs) -> Non
 
 @pytest.mark.parametrize("tag", ["", "-a", "a b", "é", "a" * 41, "a'; --", 'a"'])
 def test_what_is_no_tag_is_refused(jobs: Jobs, tag: str) -> None:
-    with pytest.raises(ParameterError, match="is no tag"):
+    with pytest.raises(ParameterError, match="Invalid tag"):
         submit(jobs.database, jobs.settings, JobRequest("fake", (A,), device="cpu", tags=(tag,)), studies=FAKE)
-    with pytest.raises(ParameterError, match="is no tag"), jobs.database.read() as session:
+    with pytest.raises(ParameterError, match="Invalid tag"), jobs.database.read() as session:
         list_jobs(session, tag=tag)
 
 

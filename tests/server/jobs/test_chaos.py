@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from server.models import CaseDeathRow, EventRow, JobRow, MeasurementRow
-from tools.chaos.books import job_faults
-from tools.chaos.ground import Ground
-from tools.chaos.piece import run
+from tools.chaos.consistency import job_faults
+from tools.chaos.environment import Ground
+from tools.chaos.scenario import run
 from tools.chaos.services import Zygote
 from tools.chaos.victims import VICTIMS, Victim
 
@@ -31,7 +31,7 @@ def test_nothing_is_lost_doubled_or_stuck(
     database = victim.databases[0]
     server = request.getfixturevalue("postgres") if database == "postgres" else ""
     report = run(Ground(tmp_path, server, zygote), database, "warm", victim, 2, seed=1, home=tmp_path / "home")
-    assert (report.found, report.kills) == ([], 2)
+    assert (report.messages, report.kills) == ([], 2)
 
 
 def kinds(records: tuple[str, ...] = CASES, fatal: tuple[str, ...] = (), note: str = "", **job: Any) -> set[str]:

@@ -123,7 +123,7 @@ def test_a_gpu_that_fell_off_the_bus_gives_its_job_back_and_ends_the_dispatcher(
     monkeypatch.setattr("server.jobs.runner.gpu_uuids", lambda: here - {"GPU-1"})
     job = jobs.submit(lost=1)
     dispatcher = Dispatcher(jobs.settings, jobs.database, engine, [replace(CPU, uuid="GPU-1")], FAKE, 60.0)
-    with pytest.raises(UnavailableError, match="A GPU is no longer here"):
+    with pytest.raises(UnavailableError, match="A GPU has disappeared"):
         dispatcher.run()
     assert (jobs.get(job).state, jobs.get(job).attempt, jobs.records(job)) == ("queued", 2, ALL_OK[:1])
     with jobs.database.read() as session:
@@ -264,7 +264,7 @@ class SilentStream:
 def test_ray_is_started_anew_when_no_process_starts(jobs: Jobs, engine: Engine, dispatching: Serve) -> None:
     job, stubborn = jobs.submit(), StubbornEngine(engine)
     with dispatching(engine=stubborn, first_event_s=0.0):
-        wait_for(lambda: stubborn.starts, "Ray to be started anew")
+        wait_for(lambda: stubborn.starts, "Ray to be restarted")
     assert jobs.get(job).state in ("queued", "succeeded")
     with dispatching():
         jobs.wait(job, "succeeded")
@@ -337,7 +337,7 @@ def test_a_dispatcher_waits_for_devices_that_another_one_offers(
     assert offered == [True]
     assert caplog.text.count("SPARSIGHT_HOST_NAME") == 1
     with pytest.raises(ConflictError, match="'cpu'"):
-        leases.beat(jobs.database, first.owner, [], ["cpu"], 60)
+        leases.renew_leases(jobs.database, first.owner, [], ["cpu"], 60)
 
     stopped = threading.Thread(target=lambda: offered.append(third.offer()))
     stopped.start()

@@ -36,10 +36,10 @@ REASONS = {
     "refuses": "RuntimeError: Failed to start GCS: The port 6379 is taken. `sparsight doctor`",
     "full": "Free space in /dev/shm",
     "crashes": "Signal 11 ended the process",
-    "hangs": "Ray has not answered for 15 s",
-    "killed": "A process of Ray died before it answered",
-    "imports": "cannot load what studies need: ModuleNotFoundError: No module named 'numba'",
-    "silent": "none of its processes answers",
+    "hangs": "Ray did not respond within 15 s",
+    "killed": "A Ray process died before it responded",
+    "imports": "cannot load a dependency of the studies: ModuleNotFoundError: No module named 'numba'",
+    "silent": "its processes do not respond",
 }
 """What is said of each fault of fake_worker.ENGINE_FAULTS."""
 
@@ -132,7 +132,7 @@ def test_a_worker_without_a_place_for_its_folder_says_so(
     ready = client.get("/readyz").json()
     assert (ready["code"], str(long) in ready["detail"]) == (CODE, True)
     assert str(long) in client.get("/devices").text
-    assert "too long a path" in worker.said()
+    assert "is too long for Ray's sockets" in worker.said()
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(long))
     assert (check_worker_folders().status, str(long) in check_worker_folders().found) == ("fail", True)
 
@@ -207,7 +207,7 @@ def test_what_a_dispatcher_told_says_why_it_ended(tmp_path: Path) -> None:
     assert "status 1" in engine_start.failure(engine_start.read(tmp_path, now_s), 1)
     assert "Signal 9" in engine_start.failure(engine_start.read(tmp_path, now_s), -9)
     late = engine_start.read(tmp_path, now_s - engine_start.START_S - 1)
-    assert (late.is_overdue, "has not answered" in engine_start.failure(late, -9)) == (True, True)
+    assert (late.is_overdue, "did not respond" in engine_start.failure(late, -9)) == (True, True)
     for state in (StartState.IDLE, StartState.READY):
         engine_start.tell(tmp_path, state)
         report = engine_start.read(tmp_path, now_s - engine_start.START_S - 1)

@@ -220,7 +220,7 @@ def test_a_dispatcher_that_is_killed_before_and_after_each_write_loses_and_doubl
     job = jobs.submit()
 
     def died(times: int) -> bool:
-        return worker.said().count("ended with status -9") >= times
+        return worker.said().count("exited with status -9") >= times
 
     for number, point in enumerate(POINTS, 1):
         wait_for(partial(died, number), point)
@@ -228,7 +228,7 @@ def test_a_dispatcher_that_is_killed_before_and_after_each_write_loses_and_doubl
     after = jobs.submit(n_cases=1)
     jobs.wait(after, "succeeded")
     assert jobs.records(job) == ALL_OK
-    assert worker.said().count("ended with status -9") == len(POINTS)
+    assert worker.said().count("exited with status -9") == len(POINTS)
     # The last death came after the job's end.
     assert ended.attempt == len(POINTS)
 
@@ -274,7 +274,9 @@ def test_a_worker_that_is_stopped_beyond_its_lease_is_taken_over_and_stands_back
         assert jobs.wait_begun(1, times=2) != first
         for process in worker.family().values():
             process.resume()
-        wait_for(lambda: "Another worker offers the device 'cpu'" in worker.said(), "the first worker to stand back")
+        wait_for(
+            lambda: "Another worker already offers the device 'cpu'" in worker.said(), "the first worker to stand back"
+        )
         wait_for(lambda: not psutil.pid_exists(first), "its process to end")
         assert "Traceback" not in worker.said()
         hold.unlink()

@@ -106,11 +106,11 @@ def test_a_lost_lease_is_requeued_and_counts_as_a_loss_of_its_case_and_no_death(
     leases.claim(jobs.database, "alive", ["cpu"], 60)
     leases.progressed(jobs.database, Lease(job.id, 1), KEY, Progress(0.5, ""))
     assert leases.requeue_lost(jobs.database, 60) == 0
-    leases.beat(jobs.database, "dead", [job.id], ["cpu"], -1)
-    leases.beat(jobs.database, "alive", [other.id], ["cpu"], 60)
+    leases.renew_leases(jobs.database, "dead", [job.id], ["cpu"], -1)
+    leases.renew_leases(jobs.database, "alive", [other.id], ["cpu"], 60)
     assert leases.requeue_lost(jobs.database, 60) == 1
     assert (jobs.get(job).state, jobs.get(job).progress, jobs.get(job).attempt) == ("queued", 0.0, 1)
-    assert leases.held(jobs.database, "alive") == {other.id: False}
+    assert leases.owned_jobs(jobs.database, "alive") == {other.id: False}
     with jobs.database.read() as session:
         assert leases.case_losses(session, job.id) == {KEY: 1}
         assert leases.case_deaths(session, job.id) == {}
@@ -150,7 +150,7 @@ def test_a_death_counts_against_its_case_and_starts_the_next_attempt(jobs: Jobs)
     assert leases.died(jobs.database, second, KEY) == Lease(job.id, 3)
     with jobs.database.read() as session:
         assert leases.case_deaths(session, job.id) == {KEY: 2}
-    assert leases.held(jobs.database, "me") == {job.id: False}
+    assert leases.owned_jobs(jobs.database, "me") == {job.id: False}
 
 
 def test_progress_never_falls_and_never_passes_the_total(jobs: Jobs) -> None:

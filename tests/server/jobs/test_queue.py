@@ -63,15 +63,15 @@ def test_a_submitted_job_is_queued_with_its_cases_counted_and_its_parameters_com
         ({"study": "nope"}, ParameterError, "There is no study 'nope'; known studies: fake."),
         ({"params": {"cases": 1}}, ParameterError, "There is no parameter 'cases'"),
         ({"params": {"n_cases": -1}}, ParameterError, "n_cases is '-1'; expected a whole number at least 0."),
-        ({"params": {"n_cases": 20_001}}, TooLargeError, "more than 20000 cases"),
-        ({"params": {"n_cases": 10**12}}, TooLargeError, "Give fewer matrices or fewer values, or several jobs."),
-        ({"params": {"n_cases": 0}}, ParameterError, "The study fake has no case with these parameters on cpu."),
-        ({"device": "cuda:7"}, UnknownDeviceError, "There is no device 'cuda:7'; known devices: auto, cpu."),
-        ({"matrix_ids": ()}, ParameterError, "A job takes 1 to 100 different matrices; 0 ids were given."),
-        ({"matrix_ids": (A, A)}, ParameterError, "A job takes 1 to 100 different matrices; 2 ids were given."),
-        ({"matrix_ids": ("c",)}, ParameterError, "There is no matrix 'c'."),
-        ({"matrix_ids": ("\ud800\x00",)}, ParameterError, "There is no matrix"),
-        ({"matrix_ids": (A, B)}, ConflictError, "is ingesting; only a ready one can be measured."),
+        ({"params": {"n_cases": 20_001}}, TooLargeError, "a job can have at most 20000"),
+        ({"params": {"n_cases": 10**12}}, TooLargeError, "Use fewer matrices or parameter values, or several jobs."),
+        ({"params": {"n_cases": 0}}, ParameterError, "The fake study has no case with these parameters on cpu."),
+        ({"device": "cuda:7"}, UnknownDeviceError, "Unknown device 'cuda:7'. Available devices: auto, cpu."),
+        ({"matrix_ids": ()}, ParameterError, "A job can have 1 to 100 different matrices, not 0."),
+        ({"matrix_ids": (A, A)}, ParameterError, "A job can have 1 to 100 different matrices, not 2."),
+        ({"matrix_ids": ("c",)}, ParameterError, "Unknown matrix 'c'."),
+        ({"matrix_ids": ("\ud800\x00",)}, ParameterError, "Unknown matrix"),
+        ({"matrix_ids": (A, B)}, ConflictError, "is ingesting. Only a ready matrix can be measured."),
     ],
 )
 def test_a_wrong_request_is_refused_with_a_sentence_and_leaves_nothing(
@@ -107,7 +107,7 @@ def test_auto_takes_a_live_gpu_before_the_cpu_and_stores_it(jobs: Jobs) -> None:
     devices.withdraw(jobs.database, ["cuda:0"])
     assert jobs.submit(device="auto").device == "cpu"
     devices.withdraw(jobs.database, ["cpu"])
-    with pytest.raises(UnavailableError, match="No worker offers a device now"):
+    with pytest.raises(UnavailableError, match="No device is available"):
         jobs.submit(device="auto")
     assert jobs.submit(device="cpu").device == "cpu"
 
@@ -115,7 +115,7 @@ def test_auto_takes_a_live_gpu_before_the_cpu_and_stores_it(jobs: Jobs) -> None:
 def test_only_studies_that_share_a_matrix_take_several_gpus(jobs: Jobs) -> None:
     devices.register(jobs.database, [DeviceInfo("cuda:all", "cuda", "2 × A GPU", 1, 1, "GPU-1,GPU-2")])
     assert jobs.submit(device="auto").device == "cpu"
-    with pytest.raises(ParameterError, match=r"cuda:all is 2 GPUs together, and the study fake measures one\."):
+    with pytest.raises(ParameterError, match="cuda:all is 2 GPUs together"):
         jobs.submit(device="cuda:all")
     with jobs.database.read() as session:
         assert devices.resolve(session, "auto", several=True).id == "cuda:all"
@@ -127,7 +127,7 @@ def test_auto_is_a_device_that_has_kernels_of_the_study(jobs: Jobs, monkeypatch:
     for backends, first in ((BACKENDS, "cuda:0"), (("cpu",), "cpu"), (("cuda",), "cuda:0")):
         monkeypatch.setattr(fake, "backends", backends, raising=False)
         assert jobs.submit(device="auto").device == first
-    with pytest.raises(ParameterError, match=r"cpu is a CPU, and the study fake has kernels for GPUs alone\."):
+    with pytest.raises(ParameterError, match="cpu is a CPU"):
         jobs.submit(device="cpu")
 
 
@@ -145,14 +145,14 @@ def test_several_hosts_are_taken_by_name_alone(jobs: Jobs) -> None:
         assert [row.id for row in devices.list_devices(session)] == ["cpu", "cluster"]
         assert devices.resolve(session, "auto", several=True).id == "cpu"
         assert devices.resolve(session, "cluster", several=True) == hosts
-    with pytest.raises(ParameterError, match="cluster is 3 devices of 2 hosts together, and the study fake"):
+    with pytest.raises(ParameterError, match="cluster is 3 devices of 2 hosts together"):
         jobs.submit(device="cluster")
 
 
 def test_before_any_worker_has_started_a_named_device_may_still_come(jobs: Jobs) -> None:
     with jobs.database.write() as session:
         session.execute(delete(DeviceRow))
-    with pytest.raises(UnavailableError, match="No worker offers a device now"):
+    with pytest.raises(UnavailableError, match="No device is available"):
         jobs.submit(device="cpu")
 
 
@@ -160,7 +160,7 @@ def test_a_full_queue_refuses(jobs: Jobs) -> None:
     jobs.settings = jobs.settings.model_copy(update={"queue_limit": 2})
     jobs.submit()
     jobs.submit()
-    with pytest.raises(UnavailableError, match="The queue holds 2 jobs, as many as it takes"):
+    with pytest.raises(UnavailableError, match=r"The queue is full \(2 jobs\)"):
         jobs.submit()
 
 
@@ -246,13 +246,13 @@ def test_a_job_that_is_over_cannot_be_cancelled(jobs: Jobs) -> None:
     job = jobs.submit()
     leases.claim(jobs.database, "me", ["cpu"], 60)
     leases.finish(jobs.database, leases.Lease(job.id, 1), JobState.SUCCEEDED, 1.0)
-    with pytest.raises(ConflictError, match="The job has succeeded"):
+    with pytest.raises(ConflictError, match="The job is succeeded"):
         queue.cancel(jobs.database, job.id)
 
 
 def test_retry_makes_a_new_job_of_one_that_is_over(jobs: Jobs) -> None:
     job = jobs.submit(n_cases=2)
-    with pytest.raises(ConflictError, match="The job is queued; cancel it before trying it again"):
+    with pytest.raises(ConflictError, match="The job is still queued"):
         queue.retry(jobs.database, jobs.settings, job.id, studies=FAKE)
     queue.cancel(jobs.database, job.id)
     again, _ = queue.retry(jobs.database, jobs.settings, job.id, "key", studies=FAKE)

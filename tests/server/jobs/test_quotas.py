@@ -46,7 +46,7 @@ def test_the_last_upload_of_a_day_goes_through_and_the_next_does_not(database: D
     who = caller(database, uploads_per_day=2)
     charge_upload(database, who, 10)
     charge_upload(database, who, 10)
-    with pytest.raises(LimitError, match="The token's 2 uploads of today are used") as caught:
+    with pytest.raises(LimitError, match=r"Daily upload limit reached \(2\)") as caught:
         charge_upload(database, who, 10)
     assert 0 < caught.value.retry_after_s <= DAY_S
     assert used(database) == (2, 20)
@@ -55,10 +55,10 @@ def test_the_last_upload_of_a_day_goes_through_and_the_next_does_not(database: D
 def test_the_last_byte_of_a_day_goes_through_and_the_next_does_not(database: Database) -> None:
     who = caller(database, bytes_per_day=100)
     charge_upload(database, who, 60)
-    with pytest.raises(LimitError, match=r"This counts 41\.0\sB; the token has 40\.0\sB left today"):
+    with pytest.raises(LimitError, match=r"this upload counts 41\.0\sB, and 40\.0\sB are left today"):
         charge_upload(database, who, 41)
     charge_upload(database, who, 40)
-    with pytest.raises(LimitError, match=r"the token has 0\sB left"):
+    with pytest.raises(LimitError, match=r"0\sB are left today"):
         charge_upload(database, who, 1)
     charge_upload(database, who, 0)
     assert used(database) == (3, 100)
@@ -104,7 +104,7 @@ def test_a_token_has_so_many_jobs_in_the_queue(jobs: Jobs) -> None:
     one, two = caller(jobs.database, "one", queued_jobs=2), caller(jobs.database, "two", queued_jobs=1)
     first = submit_as(jobs, one)
     submit_as(jobs, one)
-    with pytest.raises(LimitError, match="2 jobs of this token are queued, as many as it may have") as caught:
+    with pytest.raises(LimitError, match="This token already has 2 queued jobs") as caught:
         submit_as(jobs, one)
     assert caught.value.retry_after_s == quotas.LATER_S
     submit_as(jobs, two)
@@ -147,7 +147,7 @@ def test_gpu_seconds_are_those_that_jobs_took_and_those_that_are_promised(jobs: 
     # 70 taken, 10 promised, 10 wanted: two more fit, and no third.
     submit_as(jobs, who, "cuda:0")
     submit_as(jobs, who, "cuda:0")
-    with pytest.raises(LimitError, match="about 10 GPU seconds; of the token's 100 for today 100 are used") as caught:
+    with pytest.raises(LimitError, match="about 10 GPU seconds, but today 100 of the 100 GPU seconds") as caught:
         submit_as(jobs, who, "cuda:0")
     assert caught.value.retry_after_s == pytest.approx(DAY_S / 2, abs=2)
     submit_as(jobs, who, "cpu")
@@ -162,7 +162,7 @@ def test_several_gpus_take_their_seconds_each_and_a_cpu_takes_none(jobs: Jobs) -
         session.execute(update(JobRow).where(JobRow.id == together.id).values(device=GPUS.id))
     take(jobs, together, 30)
     submit_as(jobs, who, "cuda:0")
-    with pytest.raises(LimitError, match="for today 100 are used"):
+    with pytest.raises(LimitError, match="today 100 of the 100"):
         submit_as(jobs, who, "cuda:0")
 
 
@@ -173,7 +173,7 @@ def test_what_ran_yesterday_is_not_counted(jobs: Jobs) -> None:
     take(jobs, submit_as(jobs, who, "cuda:0"), 1000, ago_s=DAY_S / 2 - 80)
     submit_as(jobs, who, "cuda:0")
     submit_as(jobs, who, "cuda:0")
-    with pytest.raises(LimitError, match="100 are used"):
+    with pytest.raises(LimitError, match="today 100 of the 100"):
         submit_as(jobs, who, "cuda:0")
 
 
@@ -190,7 +190,7 @@ def test_a_job_is_ended_by_its_token_or_an_admin(jobs: Jobs) -> None:
     one, two = caller(jobs.database, "one"), caller(jobs.database, "two")
     job, other = submit_as(jobs, one), submit_as(jobs, LOCAL)
     for refused in (job, other):
-        with pytest.raises(ForbiddenError, match="Another token has begun this"):
+        with pytest.raises(ForbiddenError, match="This job belongs to another token"):
             queue.cancel(jobs.database, refused.id, two)
         assert jobs.get(refused).state == "queued"
     assert queue.cancel(jobs.database, job.id, one).state == "cancelled"

@@ -21,7 +21,7 @@ from server.routes import jobs as routes
 from server.session_cookie import SessionCookie
 from tests.conftest import ADDRESS
 from tests.server.jobs.conftest import Jobs
-from web.views.lines import SILENT, job_lines
+from web.views.list_rows import SILENT, job_rows
 
 A = "a" * 32
 BODY = {"study": "formats", "matrix_ids": [A], "params": {"rounds": 9}, "device": "auto"}
@@ -83,10 +83,10 @@ def test_the_same_key_answers_the_same_job_and_another_body_is_refused(client: T
 @pytest.mark.parametrize(
     ("body", "status", "sentence"),
     [
-        ({**BODY, "device": "cuda:0"}, 422, "There is no device 'cuda:0'; known devices: auto, cpu."),
+        ({**BODY, "device": "cuda:0"}, 422, "Unknown device 'cuda:0'. Available devices: auto, cpu."),
         ({**BODY, "study": "nope"}, 422, "There is no study 'nope'"),
         ({**BODY, "params": {"rounds": 1}}, 422, "rounds is '1'; expected a whole number from 9 to 199."),
-        ({**BODY, "matrix_ids": ["none"]}, 422, "There is no matrix 'none'"),
+        ({**BODY, "matrix_ids": ["none"]}, 422, "Unknown matrix 'none'"),
         ({**BODY, "matrix_ids": []}, 422, "matrix_ids"),
         ({**BODY, "priority": 1}, 422, "priority: Extra inputs are not permitted"),
     ],
@@ -137,7 +137,7 @@ def test_results_fill_in_while_the_job_runs_and_their_tag_changes_with_them(
     document = first.json()
     assert [m["median_s"] for m in document["measurements"]] == [0.25]
     assert document["summary"]["ok"] == 1
-    assert document["schema"] == "sparsight.records"
+    assert document["schema"] == "sparsight.records/2"
     assert "samples_s" not in document["measurements"][0]
     assert client.get(path, params={"samples": True}).json()["measurements"][0]["samples_s"] == [0.2, 0.3]
 
@@ -195,7 +195,7 @@ def test_a_job_whose_worker_is_silent_beyond_its_lease_says_so(client: TestClien
     assert client.get(job).json()["lease_expired"] is False
     with jobs.database.write() as session:
         session.get_one(JobRow, running).lease_until = 1.0
-        (line,) = job_lines(session, [session.get_one(JobRow, running)])
+        (line,) = job_rows(session, [session.get_one(JobRow, running)])
     found = client.get(job).json()
     assert (found["state"], found["lease_expired"], line.note) == ("running", True, SILENT)
     assert client.get("/api/v1/jobs").json()["items"][0]["lease_expired"] is True

@@ -60,14 +60,14 @@ def test_a_worker_waits_for_the_one_that_serves_its_home_and_takes_over(
     (crash,) = (jobs.folder / CRASHES).iterdir()
     second = Worker(jobs.settings, folder)
     try:
-        wait_for(lambda: "this one waits until it ends" in worker.said(), "the second worker to say that it waits")
+        wait_for(lambda: "waiting until it ends" in worker.said(), "the second worker to say that it waits")
         os.kill(worker.process.pid, signal.SIGKILL)
         worker.process.wait()
         assert jobs.wait_begun(0, times=2) != first
         assert not crash.exists()
         hold.unlink()
         jobs.wait(job, "succeeded")
-        assert worker.said().count("this one waits") == 1
+        assert worker.said().count("waiting until it ends") == 1
     finally:
         second.kill_all()
 

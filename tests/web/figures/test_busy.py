@@ -1,4 +1,4 @@
-"""Marks of times that do not count are gray in every figure of every study, from recorded results."""
+"""Tests that marks of noisy timings are gray in every figure of every study, with reference results."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from gpu_engine.verdicts.verdict import NOISE_MAX
 from tests.samples import scaling
 from web.figures import busy
 from web.figures.base import Figure
-from web.figures.headline import HEADLINE
+from web.figures.home_chart import HEADLINE
 from web.figures.whiskers import clip
 from web.studies import PAGES
 from web.studies.base import StudyPage
@@ -46,11 +46,11 @@ MEANS = ("reduced_spmv-gains", "reduced_spmv-blocks")
 
 BOUNDS = frozenset(
     (
-        "floor",
-        "gather floor",
-        "allowed by the cut",
+        "roofline",
+        "gather probe",
+        "allowed by the balance",
         "bound by bytes",
-        "bound of the gather",
+        "gather-only probe",
         "geometric mean",
         "the paper, V100",
         "equation (1), times of the paper",
@@ -80,7 +80,7 @@ every_figure = pytest.mark.parametrize(
 
 @cache
 def recorded(study: str) -> StudyData:
-    """Some matrices that all recordings of a study share."""
+    """Return some matrices that all recordings of a study share."""
     read = [recordings.read(recordings.RECORDED / f"{name}.json.gz") for name in SOURCES[study]]
     names = [{matrix.name for matrix in each.matrices} for each in read]
     shared = [matrix.name for matrix in read[0].matrices if all(matrix.name in own for own in names)]
@@ -102,7 +102,7 @@ def recorded(study: str) -> StudyData:
 
 
 def shown(page: StudyPage, figure: Figure[Any], busy_ids: Sequence[str], series: str = "") -> go.Figure:
-    """The figure as it is served, with the machine busy while these matrices were measured."""
+    """Return the figure as it is served, with noisy timings of these matrices."""
     data = recorded(page.name)
     held_up = [replace(m, aa_gap=2 * NOISE_MAX) if m.matrix_id in busy_ids else m for m in data.measurements]
     chosen = {"series": (series,) if series else (), "pair": ("csr", "coo") if figure.name == "ratio" else ()}
@@ -112,7 +112,7 @@ def shown(page: StudyPage, figure: Figure[Any], busy_ids: Sequence[str], series:
 
 
 def times(figure: go.Figure) -> Iterator[tuple[Mark, bool]]:
-    """Every mark of times: what tells it from others, and whether it is gray."""
+    """Yield every mark of a time: its identity, and whether it is gray."""
     for trace in figure.data:
         if _has_times(figure, trace):
             flags = trace.meta.get("busy", [False] * len(trace.x))

@@ -38,7 +38,7 @@ def test_one_entry_has_a_scale() -> None:
 
 @pytest.mark.parametrize(("counts", "n_rows", "n_cols"), [([], 0, 0), ([[]], 3, 0), ([[0]], 0, 3)])
 def test_nothing_to_see_is_said(counts: list[list[int]], n_rows: int, n_cols: int) -> None:
-    assert spy(counts, n_rows, n_cols).layout.annotations[0].text == "The matrix has no entries to show."
+    assert spy(counts, n_rows, n_cols).layout.annotations[0].text == "The matrix has no nonzeros to show."
 
 
 def test_row_lengths_are_counted_in_bins() -> None:
@@ -46,8 +46,8 @@ def test_row_lengths_are_counted_in_bins() -> None:
     (bar,) = figure.data
     assert list(bar.x) == ["0", "1", "2–3"]
     assert list(bar.y) == [5, 7, 2000]
-    assert bar.hovertext[2] == "2\u202f000 rows of 2–3 entries"
-    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("entries in a row", "rows")
+    assert bar.hovertext[2] == "2\u202f000 rows of 2–3 nonzeros"
+    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("nonzeros per row", "rows")
     assert math.isfinite(figure.layout.height)
 
 

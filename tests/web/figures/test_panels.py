@@ -1,4 +1,4 @@
-"""Titles of panels, and the room that panels and legends take, by value."""
+"""Tests of the titles of panels, and of the room that panels and legends take."""
 
 import pytest
 

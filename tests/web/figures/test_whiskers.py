@@ -1,7 +1,7 @@
 import plotly.graph_objects as go
 import pytest
 
-from web.figures.marks import intervals
+from web.figures.markers import intervals
 from web.figures.whiskers import HEADROOM, clip
 
 

@@ -68,7 +68,7 @@ def test_every_figure_of_the_page_answers(client: TestClient, measured: StudyPag
         assert figure.table is None or figure.table.rows
         assert len(response.json()["data"]) > 0
     assert drawn > 0
-    assert context["few"] == ""
+    assert context["hidden_figures"] == ""
 
 
 @every_page
@@ -78,9 +78,9 @@ def test_figures_that_compare_matrices_are_a_sentence_where_there_is_one(
     page = get(client, f"/{measured.name}?job=j2&matrix=m1")
     comparing = [figure for figure in measured.figures if figure.matrices_min > 1]
     for figure in comparing:
-        assert f"“{figure.title}”" in page.context["few"]
+        assert f"“{figure.title}”" in page.context["hidden_figures"]
         assert f"<h2>{figure.title}</h2>" not in page.text
-    assert bool(page.context["few"]) == bool(comparing)
+    assert bool(page.context["hidden_figures"]) == bool(comparing)
     hidden = {figure.name for figure in page.context["figures"] if figure.chart.version == "0" and not figure.note}
     assert hidden == {figure.name for figure in comparing}
 
@@ -161,13 +161,13 @@ def test_a_page_follows_the_jobs_that_it_shows(client: TestClient, database: Dat
 def test_an_empty_page_says_what_to_do(client: TestClient, page: StudyPage) -> None:
     response = get(client, f"/{page.name}")
     assert response.status_code == 200
-    assert "There are no results for this choice yet." in response.text
+    assert "No results for this selection." in response.text
     assert page.invitation in response.text
     context = response.context
     assert all(figure.chart.version == "0" for figure in context["figures"])
     assert [
         name
-        for name in ("findings", "answers", "overview", "contents", "selects", "matrices", "few", "caveat")
+        for name in ("findings", "answers", "overview", "contents", "selects", "matrices", "hidden_figures", "caveat")
         if context[name]
     ] == []
     assert (context["conclusions"], context["sections"], context["structure"]) == (None, (), ())

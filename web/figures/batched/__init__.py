@@ -1,6 +1,5 @@
-"""Figures of the `batched` study, one module each; after the batched SpMV paper (docs/batched.md).
+"""Figures of the `batched` study, one module per figure; after the batched SpMV paper (docs/batched.md).
 
-A module has four functions: `info` takes numbers and names from the records, `draw` makes the figure of them, `table`
-the numbers as text, `summary` the sentence that says what there is to see. Devices and cache states have panels of
-their own.
+A module has `info`, which computes the numbers from the data of the study, and functions of it: `draw` returns the
+figure, `table` its numbers, and `summary` its text. Each device and cache state has its own panel.
 """

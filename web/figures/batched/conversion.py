@@ -1,4 +1,4 @@
-"""After how many products of a batch building another layout than CSR has paid off."""
+"""Break-even of a batch: the number of batched SpMVs that amortizes a layout other than CSR."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from web.figures.base import LogAxis, blank, caption, escape, log_axis
-from web.figures.batched.marks import FACET, NO_TIME, Facet, facet, in_order, marker, marks, rows_axis
-from web.figures.formats.conversion import in_words_products, place_on
+from web.figures.batched.markers import FACET, NO_TIME, Facet, facet, in_order, kernel_points, marker, rows_axis
+from web.figures.formats.conversion import axis_position, break_even_text
 from web.figures.panels import panels
 
 ROW_PX = 24
 PLAIN = "csr"
-"""The format that a batch comes in: its kernels need no conversion."""
+"""Format in which a batch arrives: its kernels need no conversion."""
 
-NO_PLAIN = "No kernel on CSR has a time here, so there is nothing that a conversion could pay off against."
+NO_PLAIN = "No CSR kernel was timed, so there is no baseline for a break-even."
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A kernel of ours with a layout of its own, on a batch.
+    """A Sparsight kernel with its own layout, on a batch.
 
-    baseline   the fastest kernel on CSR; measurements: of the kernel and of that one
+    baseline   the fastest kernel on CSR; measurements: of the kernel and of the baseline
     convert_s  seconds; stored: bytes per nonzero
-    products   after which the conversion has paid off; 0: at once, inf: never, None: not settled
+    products   break-even in batched SpMVs; 0: at once, inf: never, None: inconclusive
     """
 
     facet: Facet
@@ -44,14 +44,14 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Conversions:
-    """What has something to pay off against; nothing: why there is nothing to see."""
+    """The points that have a baseline; nothing: the reason if there are none."""
 
     points: tuple[Point, ...]
     nothing: str
 
 
 def info(data: StudyData) -> Conversions:
-    """Of each matrix and mixture the batch of the chosen size, else the largest."""
+    """Return, for each matrix and mixture, the batch of the selected size, or the largest."""
     groups = batch_groups(data)
     points = tuple(
         Point(
@@ -73,7 +73,7 @@ def info(data: StudyData) -> Conversions:
 
 
 def draw(info: Conversions) -> go.Figure:
-    """Products until the conversion has paid off, a row a kernel, a mark a batch, a panel per device and cache."""
+    """Return the break-even, a row per kernel, a mark per batch, a panel per device and cache state."""
     if not info.points:
         return blank(NO_PLAIN)
     axis = log_axis([p.products for p in info.points if p.products is not None], before="at once", after="never")
@@ -88,20 +88,20 @@ def draw(info: Conversions) -> go.Figure:
             figure.add_trace(_marks(name, settled, axis), row=row, col=1)
         figure.update_yaxes(type="category", **rows_axis(names), row=row, col=1)
     figure.update_xaxes(**axis.settings)
-    figure.update_xaxes(title_text="products", title_standoff=4, row=len(places), col=1)
+    figure.update_xaxes(title_text="SpMVs", title_standoff=4, row=len(places), col=1)
     return figure
 
 
 def table(info: Conversions) -> Table:
-    """A row per batch and kernel."""
+    """Return a row per batch and kernel."""
     heads = (
         *FACET,
-        Head("batch_size"),
+        Head("batch size"),
         Head("kernel", numeric=False),
-        Head("stored", "bytes/nnz"),
+        Head("storage", "bytes/nnz"),
         Head("conversion", "from CSR"),
-        Head("pays off", "after products"),
-        Head("against", numeric=False),
+        Head("break-even", "SpMVs"),
+        Head("baseline", numeric=False),
     )
     rows = (
         (
@@ -110,7 +110,7 @@ def table(info: Conversions) -> Table:
             point.kernel,
             units.number(point.stored),
             units.seconds(point.convert_s) if point.convert_s else "none",
-            in_words_products(point.products),
+            break_even_text(point.products),
             point.baseline,
         )
         for point in info.points
@@ -119,33 +119,32 @@ def table(info: Conversions) -> Table:
 
 
 def summary(info: Conversions) -> str:
-    """What has to pay off against what, and for how many it never does."""
+    """Return what the break-even is, and for how many batches it is inconclusive."""
     if not info.points:
         return info.nothing
-    text = "A batch comes in CSR: after how many products the conversion has paid off against the fastest kernel that "
-    text += "needs none."
-    unsettled = sum(point.products is None for point in info.points)
-    open_ = f"{unsettled} of {len(info.points)} are not settled and have no mark." if unsettled else ""
-    return caption(text, (), ("Never: where a kernel is not measurably faster than that.", open_))
+    text = "Break-even of the conversion from CSR, in batched SpMVs, against the fastest kernel without conversion."
+    number = sum(point.products is None for point in info.points)
+    inconclusive = f"{number} of {len(info.points)} are inconclusive and have no mark." if number else ""
+    return caption(text, (), ("“Never” means the kernel is not measurably faster than that one.", inconclusive))
 
 
 def _stored(m: Measurement) -> float | None:
-    # The rate counts 2·nnz of all problems.
+    # The GFLOP/s count 2·nnz of all batch items.
     if m.stored_bytes is None or not m.gflops or not m.median_s:
         return None
     return m.stored_bytes / (m.gflops * 1e9 * m.median_s / 2)
 
 
 def _marks(kernel: str, points: Sequence[Point], axis: LogAxis) -> go.Scatter:
-    shown = [(place_on(axis, point.products), kernel, _hover(point), *point.measurements) for point in points]
-    return marks(kernel, shown, marker(kernel, 8), name=escape(kernel))
+    positions = [(axis_position(axis, point.products), kernel, _hover(point), *point.measurements) for point in points]
+    return kernel_points(kernel, positions, marker(kernel, 8), name=escape(kernel))
 
 
 def _hover(point: Point) -> str:
     return "<br>".join(
         (
             f"<b>{escape(point.kernel)}</b> on {escape(point.facet.name)}",
-            f"{units.number(point.stored)} bytes a nonzero, converted in {units.seconds(point.convert_s)}",
-            f"pays off against {point.baseline}: {in_words_products(point.products)}",
+            f"{units.number(point.stored)} bytes per nonzero, conversion {units.seconds(point.convert_s)}",
+            f"break-even vs {point.baseline}: {break_even_text(point.products)}",
         )
     )

@@ -1,4 +1,4 @@
-"""GFLOP/s by mean row length, matrices of equal size; Figure 4 of the batched SpMV paper."""
+"""Throughput by mean row length, over matrices with equal numbers of rows; Figure 4 of the batched SpMV paper."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,13 @@ from gpu_engine.findings.ranking import join
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from web.figures.base import blank, log_axis
-from web.figures.batched.marks import FACET, Point, in_order, left_out, line_panels
+from web.figures.batched.markers import FACET, Point, in_order, left_out, line_panels
 
 PANEL_PX = 300
 PANELS_MAX = 6
 NO_FAMILY = (
-    "No two matrices here have the same number of rows and different row lengths, both balanced or both not: "
-    "generate some to see what density does."
+    "No two balanced or two unbalanced matrices have equally many rows and different row lengths. "
+    "Generate some to see the effect of density."
 )
 
 
@@ -24,7 +24,7 @@ NO_FAMILY = (
 class Family:
     """Matrices that differ in their density and little else, by ascending mean row length.
 
-    points  x: the mean row length; sigmas: of their row lengths
+    points  x: the mean row length; sigmas: standard deviations of the row lengths
     """
 
     device: str
@@ -37,24 +37,24 @@ class Family:
 
     @property
     def rows_are(self) -> str:
-        """`balanced` or `unbalanced`."""
+        """Return `balanced` or `unbalanced`."""
         return "balanced" if self.balanced else "unbalanced"
 
     @property
     def title(self) -> str:
-        """Of the panel; the size of the batches is in the summary."""
+        """Return the title of the panel; the summary has the batch size."""
         return f"{units.count(self.n_rows)} rows, {self.rows_are} · {self.device} · {self.cache}"
 
 
 @dataclass(frozen=True, slots=True)
 class Density:
-    """The families with two mean row lengths or more, the largest first."""
+    """The families with at least two mean row lengths, the largest first."""
 
     families: tuple[Family, ...]
 
 
 def info(data: StudyData) -> Density:
-    """Copies of each matrix: the batch of the chosen size, else the largest."""
+    """Return uniform batches of each matrix, of the selected size or the largest, grouped to families."""
     families: dict[tuple[str, str, int, int, bool], list[BatchGroup]] = {}
     for group in largest(batch_groups(data), data.number(BATCH)):
         known = data.matrix(group.matrix_id)
@@ -68,7 +68,7 @@ def info(data: StudyData) -> Density:
 
 
 def draw(info: Density) -> go.Figure:
-    """GFLOP/s over the mean row length, a line a kernel; a panel for balanced and one for unbalanced matrices."""
+    """Return GFLOP/s over the mean row length, a line per kernel, with panels for balanced and unbalanced matrices."""
     families = info.families[:PANELS_MAX]
     if not families:
         return blank(NO_FAMILY)
@@ -81,9 +81,9 @@ def draw(info: Density) -> go.Figure:
 
 
 def table(info: Density) -> Table:
-    """A row a matrix by ascending mean row length, a column a kernel."""
+    """Return a row per matrix by ascending mean row length, a column per kernel."""
     kernels = in_order(kernel for family in info.families for point in family.points for kernel in point.kernels)
-    heads = (*FACET, Head("rows are", numeric=False), Head("batch_size"), Head("rows"), Head("ave"), Head("σ"))
+    heads = (*FACET, Head("rows are", numeric=False), Head("batch size"), Head("rows"), Head("ave"), Head("σ"))
     rows = []
     for family in info.families:
         size = units.count(family.batch_size), units.count(family.n_rows)
@@ -95,13 +95,13 @@ def table(info: Density) -> Table:
 
 
 def summary(info: Density) -> str:
-    """What the lines are, and what balanced means."""
+    """Return what the lines are, and the definition of balanced."""
     if not info.families:
         return NO_FAMILY
     sizes = sorted({family.batch_size for family in info.families})
     return (
-        "Matrices with equally many rows and different row lengths; balanced where σ is below a tenth of the mean. "
-        f"Batches of {join([units.count(size) for size in sizes])}.{left_out(PANELS_MAX, len(info.families))}"
+        "Matrices with equally many rows and different row lengths. Balanced: σ is below a tenth of the mean. "
+        f"Batch size: {join([units.count(size) for size in sizes])}.{left_out(PANELS_MAX, len(info.families))}"
     )
 
 

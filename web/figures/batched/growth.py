@@ -1,4 +1,4 @@
-"""GFLOP/s by batch size; Figure 3 of the batched SpMV paper."""
+"""Throughput by batch size; Figure 3 of the batched SpMV paper."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from gpu_engine.findings.finding import gain
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from web.figures.base import blank, caption, log_axis
-from web.figures.batched.marks import FACET, Facet, Point, facet, in_order, line_panels, loops_end, loops_max
+from web.figures.batched.markers import FACET, Facet, Point, facet, in_order, line_panels, loops_end, loops_max
 
 PANEL_PX = 260
 PANELS_MAX = 6
-"""More panels one above the other nobody reads; the table has all."""
+"""Maximum number of panels: nobody reads more, and the table has all."""
 
-ONE_SIZE = "Every batch here has a single size: measure several to see how the rates grow."
+ONE_SIZE = "Only one batch size was measured. Measure several sizes to see the scaling."
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The batches of one matrix or mixture, x their problems, by ascending size."""
+    """The batches of one matrix or mixture by ascending size; x: the batch size."""
 
     facet: Facet
     points: tuple[Point, ...]
@@ -30,7 +30,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class LoopGain:
-    """How many times as fast as one product after the other the fastest kernel of the paper is: least and most."""
+    """Speedup of the fastest kernel of the paper over a launch loop: the smallest and the largest."""
 
     device: str
     cache: str
@@ -41,9 +41,9 @@ class LoopGain:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Series of two sizes or more, copies before mixed batches, those of the most sizes first.
+    """Series of at least two sizes, uniform batches before mixed ones, those with the most sizes first.
 
-    loops_max  most problems on which one product after the other has a time, where larger batches are without; else 0
+    loops_max  largest batch size with a timed launch loop, if larger batches have none; otherwise 0
     """
 
     series: tuple[Series, ...]
@@ -52,13 +52,13 @@ class Growth:
 
 
 def info(data: StudyData) -> Growth:
-    """Batches with times; gains of the largest batch of each series that has both and counts, for every loop."""
+    """Return batches with times, and the speedups over each loop in the largest batch of a series that has both."""
     series: dict[tuple[str, str, str, str, str], list[BatchGroup]] = {}
     for group in batch_groups(data):
         if group.timed:
             key = group.compose, group.matrix_id, group.mixture, group.device, group.cache
             series.setdefault(key, []).append(group)
-    ordered = sorted(series.items(), key=lambda item: (item[0][0], -len(item[1])))
+    ordered = sorted(series.items(), key=lambda item: (item[0][0] == "mixed", -len(item[1])))
     growing = [groups for _, groups in ordered if len(groups) > 1]
     return Growth(
         tuple(Series(facet(groups[0], data), tuple(_point(group) for group in groups)) for groups in growing),
@@ -68,20 +68,22 @@ def info(data: StudyData) -> Growth:
 
 
 def draw(info: Growth) -> go.Figure:
-    """GFLOP/s over the number of problems, both log, a line a kernel, a panel a matrix; the floor's rate dotted."""
+    """Return GFLOP/s over the batch size, both log, a line per kernel, a panel per matrix, with the roofline dotted."""
     series = info.series[:PANELS_MAX]
     if not series:
         return blank(ONE_SIZE)
-    figure = line_panels([own.facet.title for own in series], [own.points for own in series], PANEL_PX)
-    figure.update_xaxes(**log_axis([point.x for own in series for point in own.points]).settings)
-    for row, own in enumerate(series, start=1):
-        figure.update_yaxes(**log_axis([rate for point in own.points for rate in point.rates]).settings, row=row, col=1)
-    figure.update_xaxes(title_text="problems of a batch", title_standoff=4, row=len(series), col=1)
+    figure = line_panels([batches.facet.title for batches in series], [batches.points for batches in series], PANEL_PX)
+    figure.update_xaxes(**log_axis([point.x for batches in series for point in batches.points]).settings)
+    for row, batches in enumerate(series, start=1):
+        figure.update_yaxes(
+            **log_axis([rate for point in batches.points for rate in point.rates]).settings, row=row, col=1
+        )
+    figure.update_xaxes(title_text="batch size", title_standoff=4, row=len(series), col=1)
     return figure
 
 
 def table(info: Growth) -> Table:
-    """A row per matrix and kernel, a column a size; the floor's rate below them."""
+    """Return a row per matrix and kernel, a column per batch size, with the roofline below them."""
     sizes = sorted({point.x for series in info.series for point in series.points})
     heads = (*FACET, Head("kernel", numeric=False), *(Head(units.count(size), "GFLOP/s") for size in sizes))
     rows: list[tuple[str, ...]] = []
@@ -91,7 +93,7 @@ def table(info: Growth) -> Table:
             kernel: [m.gflops if (m := point.kernels.get(kernel)) else None for point in points]
             for kernel in in_order(kernel for point in points for kernel in point.kernels)
         }
-        lines["floor"] = [point.floor for point in points]
+        lines["roofline"] = [point.roofline for point in points]
         texts = iter(units.column([rate for rates in lines.values() for rate in rates]))
         for kernel in lines:
             cells = {point.x: next(texts) for point in points}
@@ -100,31 +102,28 @@ def table(info: Growth) -> Table:
 
 
 def summary(info: Growth) -> str:
-    """What the lines are, and what the paper's kernels gain over one product after the other at the largest size."""
+    """Return what the lines are, and the speedups over launch loops at the largest size."""
     if not info.series:
         return ONE_SIZE
-    text = "GFLOP/s of batches of growing size, a kernel a line; dotted is the rate of the floor, which falls where a "
-    text += "batch leaves the cache."
+    text = "Throughput by batch size, a line per kernel. Dotted: roofline, which falls when a batch exceeds the cache."
     if len(info.series) > PANELS_MAX:
-        text += f" Drawn are {PANELS_MAX} of {len(info.series)}, those of the most sizes; the table has all."
+        text += f" Showing {PANELS_MAX} of {len(info.series)}, those with the most sizes; the table has all."
     more = []
     for device, cache in dict.fromkeys((over.device, over.cache) for over in info.gains):
         here = [over for over in info.gains if (over.device, over.cache) == (device, cache)]
-        gains = ", ".join(map(_said, here))
-        more.append(
-            f"On {device}, {cache} the fastest kernel of the paper is {gains} in the largest batches that have both."
-        )
+        gains = ", ".join(map(_gain_text, here))
+        more.append(f"Speedup of the fastest kernel of the paper in the largest batches on {device}, {cache}: {gains}.")
     return caption(text, (), (*more, loops_end(info.loops_max)))
 
 
 def _point(group: BatchGroup) -> Point:
     kernels = {m.kernel: m for m in group.timed}
-    return Point(float(group.batch_size), f"{units.count(group.batch_size)} problems", kernels, group.floor_gflops)
+    return Point(float(group.batch_size), f"batch of {units.count(group.batch_size)}", kernels, group.floor_gflops)
 
 
-def _said(over: LoopGain) -> str:
+def _gain_text(over: LoopGain) -> str:
     low, high = (f"{units.number(gain)}{units.THIN}×" for gain in (over.low, over.high))
-    return f"{low if low == high else f'{low} to {high}'} as fast as {over.loop}"
+    return f"{low if low == high else f'{low} to {high}'} over {over.loop}"
 
 
 def _loop_gains(series: Iterable[Sequence[BatchGroup]]) -> tuple[LoopGain, ...]:
@@ -132,7 +131,7 @@ def _loop_gains(series: Iterable[Sequence[BatchGroup]]) -> tuple[LoopGain, ...]:
     for groups in series:
         for loop in LOOPS:
             quiet = [group for group in reversed(groups) if not group.ranking.busy]
-            found = (gain(group.of(loop), next(iter(group.among(PAPER)), None)) for group in quiet)
-            if (last := next(filter(None, found), None)) is not None:
+            largest_first = (gain(group.of(loop), next(iter(group.among(PAPER)), None)) for group in quiet)
+            if (last := next(filter(None, largest_first), None)) is not None:
                 gains.setdefault((groups[0].device, groups[0].cache, loop), []).append(last)
-    return tuple(LoopGain(*where, min(own), max(own)) for where, own in gains.items())
+    return tuple(LoopGain(*where, min(values), max(values)) for where, values in gains.items())

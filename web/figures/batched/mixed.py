@@ -12,30 +12,30 @@ from gpu_engine.records import Measurement
 from gpu_engine.studies.batched import ROWS_MAX as SMALL_ROWS
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
-from web.figures import marks
+from web.figures import markers
 from web.figures.base import blank, caption, escape
-from web.figures.batched.marks import FACET, Facet, facet, hover, rows_axis
+from web.figures.batched.markers import FACET, Facet, facet, hover, rows_axis
 from web.figures.panels import panels
 from web.palette import batch_style
 
 ROW_PX = 26
 NONE = (
-    "No mixed batch has a time here: a job makes one of its matrices of at most "
-    f"{units.count(SMALL_ROWS)} rows where there are two or more."
+    "No mixed batch was timed. A job forms one if it has at least two matrices "
+    f"of at most {units.count(SMALL_ROWS)} rows."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel with a time; bandwidth: the bytes a second that it sustains, padding included."""
+    """A kernel with a time; bandwidth: sustained bytes per second, including padding."""
 
     measurement: Measurement
-    floor_share: str
+    roofline_share: str
     bandwidth: float | None
 
     @property
     def name(self) -> str:
-        """Its own."""
+        """Return the name of the kernel."""
         return self.measurement.kernel
 
 
@@ -43,18 +43,18 @@ class Kernel:
 class Mixture:
     """A mixed batch.
 
-    matrices      names
-    kernels       the fastest first; leaders: it and those that are `same` with it; most: what sustains most
-    floor_gflops  the rate of a product that takes as long as the floor
+    matrices         names
+    kernels          the fastest first; fastest: the first and those equal to it; most: the highest bandwidth
+    roofline_gflops  GFLOP/s of the roofline
     """
 
     facet: Facet
     batch_size: int
     matrices: tuple[str, ...]
     kernels: tuple[Kernel, ...]
-    leaders: tuple[str, ...]
+    fastest: tuple[str, ...]
     most: Kernel
-    floor_gflops: float | None
+    roofline_gflops: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,13 @@ class Mixed:
 
 
 def info(data: StudyData) -> Mixed:
-    """Of each mixture the batch of the chosen size, else the largest."""
+    """Return, for each mixture, the batch of the selected size, or the largest."""
     groups = [group for group in batch_groups(data) if group.compose == "mixed" and group.timed]
     return Mixed(tuple(_mixture(group, data) for group in largest(groups, data.number(BATCH))))
 
 
 def draw(info: Mixed) -> go.Figure:
-    """Bars by kernel, fastest first: GFLOP/s on the left, GB/s on the right, a row of panels a batch."""
+    """Return bars by kernel, the fastest first: GFLOP/s on the left, GB/s on the right, a row of panels per batch."""
     if not info.mixtures:
         return blank(NONE)
     titles = [part for mixture in info.mixtures for part in (mixture.facet.title, "")]
@@ -83,8 +83,8 @@ def draw(info: Mixed) -> go.Figure:
             moved = kernel.bandwidth / 1e9 if kernel.bandwidth else None
             figure.add_trace(_bar(kernel, moved, mixture.facet.name), row=row, col=2)
         names = [kernel.name for kernel in mixture.kernels]
-        if mixture.floor_gflops:
-            figure.add_trace(_floor(mixture.floor_gflops, names, row == 1), row=row, col=1)
+        if mixture.roofline_gflops:
+            figure.add_trace(_roofline(mixture.roofline_gflops, names, row == 1), row=row, col=1)
         figure.update_yaxes(**rows_axis(names), ticklabelstandoff=4, row=row)
     figure.update_xaxes(rangemode="tozero", nticks=4, tickangle=0)
     figure.update_xaxes(title_text="GFLOP/s", title_standoff=4, row=len(info.mixtures), col=1)
@@ -93,14 +93,14 @@ def draw(info: Mixed) -> go.Figure:
 
 
 def table(info: Mixed) -> Table:
-    """A row a kernel: its rate, its share of the floor, the bytes stored and what bandwidth it sustains."""
+    """Return a row per kernel: throughput, % of roofline, stored bytes, and sustained bandwidth."""
     heads = (
         *FACET,
-        Head("batch_size"),
+        Head("batch size"),
         Head("kernel", numeric=False),
-        Head("rate", "GFLOP/s"),
-        Head("share of", "floor"),
-        Head("stored"),
+        Head("throughput", "GFLOP/s"),
+        Head("roofline", "%"),
+        Head("storage"),
         Head("bandwidth", "sustained"),
         Head("matrices", numeric=False),
     )
@@ -109,29 +109,29 @@ def table(info: Mixed) -> Table:
         rates = units.column([kernel.measurement.gflops for kernel in mixture.kernels])
         for kernel, rate in zip(mixture.kernels, rates, strict=True):
             moved = units.size(kernel.measurement.stored_bytes), units.rate(kernel.bandwidth)
-            numbers = rate, kernel.floor_share, *moved
+            numbers = rate, kernel.roofline_share, *moved
             of = *mixture.facet, units.count(mixture.batch_size)
             rows.append((*of, kernel.name, *numbers, ", ".join(mixture.matrices)))
     return Table(heads, tuple(rows))
 
 
 def summary(info: Mixed) -> str:
-    """Which kernel is fastest on each mixture, and which one moves most."""
+    """Return the fastest kernel on each mixture, and the one with the highest bandwidth."""
     if not info.mixtures:
         return NONE
-    text = "All matrices of a job in random order, each with its own size: the rate, and the bandwidth sustained."
-    more = "That is what a product reads, columns of padding included, and x and y over the time: much padding is fast "
-    more += "on the right and slow on the left."
+    text = "Mixed batch of all matrices of a job in random order: throughput, and sustained bandwidth."
+    more = "Bandwidth: bytes read, including padding, plus x and y, divided by the time. Much padding raises the "
+    more += "bandwidth and lowers the throughput."
     return caption(text, map(_fastest, info.mixtures), (more,))
 
 
 def _fastest(mixture: Mixture) -> str:
     (name, device, cache), first = mixture.facet, mixture.kernels[0]
-    leaders = join(mixture.leaders, NAMED) or "nothing leads, the first"
+    throughput = f"{units.gflops(first.measurement.gflops)} ({first.roofline_share} of roofline)"
+    fastest = f"fastest {join(mixture.fastest, NAMED)}" if mixture.fastest else "no clear winner, the first kernel"
     return (
-        f"On {name}, {units.count(mixture.batch_size)} problems, {device}, {cache}: {leaders} with "
-        f"{units.gflops(first.measurement.gflops)} ({first.floor_share} of the floor); "
-        f"{mixture.most.name} sustains most, {units.rate(mixture.most.bandwidth)}."
+        f"On {name}, batch size {units.count(mixture.batch_size)}, {device}, {cache}: {fastest} with {throughput}. "
+        f"Highest bandwidth: {mixture.most.name} with {units.rate(mixture.most.bandwidth)}."
     )
 
 
@@ -142,32 +142,32 @@ def _mixture(group: BatchGroup, data: StudyData) -> Mixture:
         batch_size=group.batch_size,
         matrices=tuple(data.matrix(member).name for member in group.members),
         kernels=kernels,
-        leaders=group.leaders,
+        fastest=group.leaders,
         most=max(kernels, key=lambda kernel: kernel.bandwidth or 0.0),
-        floor_gflops=group.floor_gflops,
+        roofline_gflops=group.floor_gflops,
     )
 
 
 def _bar(kernel: Kernel, length: float | None, of: str) -> go.Bar:
-    # One trace a bar: patterns over a list of colours are not drawn in them.
+    # One trace per bar: Plotly does not draw patterns over a list of colors.
     look = batch_style(kernel.name)
     text = f"{hover(kernel.measurement, of)}<br>{units.rate(kernel.bandwidth)} sustained"
-    marker = marks.fill(look.color, look.pattern, outline=1, opacity=0.45)
-    return marks.bars(
+    marker = markers.fill(look.color, look.pattern, outline=1, opacity=0.45)
+    return markers.bars(
         [(length, kernel.name, text, kernel.measurement)], marker, name=escape(kernel.name), showlegend=False
     )
 
 
-def _floor(rate: float, kernels: list[str], legend: bool) -> go.Scatter:
+def _roofline(rate: float, kernels: list[str], legend: bool) -> go.Scatter:
     return go.Scatter(
-        name="floor",
-        legendgroup="floor",
+        name="roofline",
+        legendgroup="roofline",
         showlegend=legend,
         x=[rate] * len(kernels),
         y=kernels,
         mode="markers",
         marker={"symbol": "line-ns", "size": ROW_PX - 8, "line": {"width": 2}},
-        hovertext=[f"floor: {units.gflops(rate)}"] * len(kernels),
+        hovertext=[f"roofline: {units.gflops(rate)}"] * len(kernels),
         hoverinfo="text",
         meta={"role": "floor"},
     )

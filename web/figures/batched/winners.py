@@ -1,4 +1,4 @@
-"""GFLOP/s of every matrix by ascending mean row length, and who is fastest; Figure 5 of the batched SpMV paper."""
+"""Throughput on every matrix by mean row length, and the fastest kernel; Figure 5 of the batched SpMV paper."""
 
 import math
 from collections import Counter
@@ -16,23 +16,23 @@ from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import MISSING
 from web.figures.base import blank, caption, escape, shorten
-from web.figures.batched.marks import (
+from web.figures.batched.markers import (
     FACET,
     NO_TIME,
     hover,
     in_order,
+    kernel_points,
     left_out,
     loops_end,
     loops_max,
     marker,
-    marks,
     rows_axis,
 )
 from web.figures.panels import Legend, panels
 
 ROW_PX, LEAST_PX = 22, 120
 ROWS_MAX = 60
-"""Most matrices of a panel; the table has all."""
+"""Maximum number of matrices in a panel; the table has all."""
 
 SIZE, WINNER_SIZE = 7, 13
 BALANCE = {True: "balanced", False: "unbalanced", None: MISSING}
@@ -40,7 +40,7 @@ BALANCE = {True: "balanced", False: "unbalanced", None: MISSING}
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """A kernel, and how many times as fast as it the fastest of all is."""
+    """A kernel, and the speedup of the fastest kernel over it."""
 
     kernel: str
     gain: float | None
@@ -48,27 +48,27 @@ class Rival:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A batch of copies of a matrix.
+    """A uniform batch of a matrix.
 
-    kernels         those with a time, the fastest first; leaders: it and those that are `same` with it
-    floor_share     of the fastest
-    paper, library  the fastest of each, None where none has a time
+    kernels         those with a time, the fastest first; fastest: the first and those equal to it
+    roofline_share  % of roofline of the fastest
+    paper, library  the fastest of each, None if none has a time
     """
 
     id: str
     matrix: MatrixFeatures
     kernels: tuple[Measurement, ...]
-    leaders: tuple[str, ...]
-    floor_share: str
+    fastest: tuple[str, ...]
+    roofline_share: str
     paper: Rival | None
     library: Rival | None
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Batches of one size by ascending mean row length; wins: (kernel, on how many it is fastest), most first.
+    """Batches of one size by ascending mean row length.
 
-    Nothing is fastest where times are not plausible.
+    wins  (kernel, number of matrices on which it is fastest), most first; noisy timings have no fastest kernel
     """
 
     device: str
@@ -78,18 +78,18 @@ class Panel:
     wins: tuple[tuple[str, int], ...]
 
     @property
-    def counted(self) -> str:
-        """`12 matrices with 1 000 problems (3 more without plausible times)`."""
+    def matrices_text(self) -> str:
+        """Return `12 matrices with batch size 1 000 (3 more too noisy)`."""
         quiet = sum(number for _, number in self.wins)
-        busy = f" ({len(self.rows) - quiet} more without plausible times)" if quiet < len(self.rows) else ""
-        return f"{quiet} {'matrix' if quiet == 1 else 'matrices'} with {units.count(self.batch_size)} problems{busy}"
+        busy = f" ({len(self.rows) - quiet} more too noisy)" if quiet < len(self.rows) else ""
+        return f"{quiet} {'matrix' if quiet == 1 else 'matrices'} with batch size {units.count(self.batch_size)}{busy}"
 
 
 @dataclass(frozen=True, slots=True)
 class Winners:
-    """The largest batches first: rates at different sizes are not to be compared.
+    """The panels, the largest batches first, because throughputs at different sizes are not comparable.
 
-    loops_max  most problems on which one product after the other has a time, where larger batches are without; else 0
+    loops_max  largest batch size with a timed launch loop, if larger batches have none; otherwise 0
     """
 
     panels: tuple[Panel, ...]
@@ -97,7 +97,7 @@ class Winners:
 
 
 def info(data: StudyData) -> Winners:
-    """Copies of each matrix: the batch of the chosen size, else the largest."""
+    """Return uniform batches of each matrix, of the selected size or the largest."""
     copies = [group for group in batch_groups(data) if group.compose == "uniform" and group.timed]
     places: dict[tuple[str, str, int], list[BatchGroup]] = {}
     for group in sorted(largest(copies, data.number(BATCH)), key=lambda group: -group.batch_size):
@@ -107,21 +107,21 @@ def info(data: StudyData) -> Winners:
 
 
 def draw(info: Winners) -> go.Figure:
-    """GFLOP/s, a row a matrix, a mark a kernel, the fastest larger; the shortest mean row length on top."""
+    """Return GFLOP/s, a row per matrix, a mark per kernel, the fastest larger; the shortest rows on top."""
     if not info.panels:
         return blank(NO_TIME)
     rows_of = [panel.rows[:ROWS_MAX] for panel in info.panels]
     kernels = in_order(m.kernel for rows in rows_of for row in rows for m in row.kernels)
-    titles = [f"{units.count(panel.batch_size)} problems · {panel.device} · {panel.cache}" for panel in info.panels]
+    titles = [f"batch size {units.count(panel.batch_size)} · {panel.device} · {panel.cache}" for panel in info.panels]
     figure = panels(titles, [max(LEAST_PX, ROW_PX * len(rows)) for rows in rows_of], len(kernels))
     legend = Legend()
     for number, rows in enumerate(rows_of, start=1):
         labels = _labels(rows)
-        # Libraries are drawn first, behind our own.
+        # Library kernels are drawn first, behind Sparsight kernels.
         for kernel in reversed(kernels):
-            own = [(label, row, m) for label, row in labels.items() for m in row.kernels if m.kernel == kernel]
-            if own:
-                figure.add_trace(_marks(kernel, own, legend), row=number, col=1)
+            kernel_marks = [(label, row, m) for label, row in labels.items() for m in row.kernels if m.kernel == kernel]
+            if kernel_marks:
+                figure.add_trace(_marks(kernel, kernel_marks, legend), row=number, col=1)
         figure.update_yaxes(type="category", **rows_axis(list(labels)), row=number, col=1)
     figure.update_layout(legend_traceorder="reversed", legend_itemsizing="constant")
     figure.update_xaxes(rangemode="tozero").update_yaxes(ticklabelstandoff=WINNER_SIZE // 2)
@@ -130,20 +130,20 @@ def draw(info: Winners) -> go.Figure:
 
 
 def table(info: Winners) -> Table:
-    """A row a matrix: what its rows are, which kernel is fastest, and what it gains."""
+    """Return a row per matrix: its row lengths, the fastest kernel, and its speedups."""
     heads = (
         *FACET,
-        Head("batch_size"),
+        Head("batch size"),
         Head("ave"),
         Head("σ"),
         Head("rows are", numeric=False),
         Head("fastest", numeric=False),
-        Head("rate", "GFLOP/s"),
-        Head("share of", "floor"),
-        Head("fastest of", "the paper", numeric=False),
-        Head("over that"),
+        Head("throughput", "GFLOP/s"),
+        Head("roofline", "%"),
+        Head("best of", "the paper", numeric=False),
+        Head("speedup"),
         Head("best library", numeric=False),
-        Head("over that"),
+        Head("speedup"),
     )
     rows = (
         (row.matrix.name, panel.device, panel.cache, units.count(panel.batch_size), *_cells(row))
@@ -154,23 +154,27 @@ def table(info: Winners) -> Table:
 
 
 def summary(info: Winners) -> str:
-    """On how many matrices which kernel leads."""
+    """Return on how many matrices each kernel is the fastest."""
     if not info.panels:
         return NO_TIME
-    text = "Every kernel on every matrix, the shortest mean row length on top; the larger mark is the fastest."
+    text = (
+        "Throughput of every kernel on every matrix, the shortest mean row length on top. Larger mark: fastest kernel."
+    )
     text += left_out(ROWS_MAX, max(len(panel.rows) for panel in info.panels))
-    found = []
+    winners = []
     for panel in info.panels:
         counts = join([f"{kernel} on {number}" for kernel, number in panel.wins], NAMED)
         where = f"{panel.device}, {panel.cache}"
-        found.append(f"Fastest on {where}, of {panel.counted}: {counts}." if counts else f"Nothing leads on {where}.")
-    return caption(text, found, (loops_end(info.loops_max),))
+        winners.append(
+            f"Fastest on {where}, {panel.matrices_text}: {counts}." if counts else f"No clear winner on {where}."
+        )
+    return caption(text, winners, (loops_end(info.loops_max),))
 
 
 def _panel(place: tuple[str, str, int], groups: Sequence[BatchGroup], data: StudyData) -> Panel:
     rows = sorted((_row(group, data) for group in groups), key=_by_length)
     return Panel(
-        *place, tuple(rows), tuple(Counter(row.kernels[0].kernel for row in rows if row.leaders).most_common())
+        *place, tuple(rows), tuple(Counter(row.kernels[0].kernel for row in rows if row.fastest).most_common())
     )
 
 
@@ -180,8 +184,8 @@ def _row(group: BatchGroup, data: StudyData) -> Row:
         id=group.matrix_id,
         matrix=data.matrix(group.matrix_id),
         kernels=tuple(group.timed),
-        leaders=group.leaders,
-        floor_share=share_text(first.roofline_s, first),
+        fastest=group.leaders,
+        roofline_share=share_text(first.roofline_s, first),
         paper=Rival(paper.kernel, gain(paper, first)) if paper else None,
         library=Rival(group.peer.kernel, gain(group.peer, first)) if group.peer else None,
     )
@@ -192,7 +196,7 @@ def _by_length(row: Row) -> float:
 
 
 def _labels(rows: Iterable[Row]) -> dict[str, Row]:
-    """A label per matrix, different even where names are equal or too long to tell apart."""
+    """Return a label per matrix, distinct even if names are equal or too long to differ."""
     labels: dict[str, Row] = {}
     for row in rows:
         label = escape(shorten(row.matrix.name, 20))
@@ -200,28 +204,28 @@ def _labels(rows: Iterable[Row]) -> dict[str, Row]:
     return labels
 
 
-def _marks(kernel: str, own: Sequence[tuple[str, Row, Measurement]], legend: Legend) -> go.Scatter:
-    sizes = [WINNER_SIZE if row.leaders and m is row.kernels[0] else SIZE for _, row, m in own]
-    return marks(
+def _marks(kernel: str, kernel_marks: Sequence[tuple[str, Row, Measurement]], legend: Legend) -> go.Scatter:
+    sizes = [WINNER_SIZE if row.fastest and m is row.kernels[0] else SIZE for _, row, m in kernel_marks]
+    return kernel_points(
         kernel,
-        [(m.gflops, label, hover(m, row.matrix.name), m) for label, row, m in own],
+        [(m.gflops, label, hover(m, row.matrix.name), m) for label, row, m in kernel_marks],
         {**marker(kernel, SIZE), "size": sizes, "opacity": 1.0},
         **legend.entry(escape(kernel)),
     )
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    """What follows the number of problems."""
+    """Return the cells after the batch size."""
     return (
         units.number(row.matrix.ave),
         units.number(row.matrix.sigma),
         BALANCE[is_balanced(row.matrix)],
-        join(row.leaders, NAMED) or MISSING,
+        join(row.fastest, NAMED) or MISSING,
         units.number(row.kernels[0].gflops),
-        row.floor_share,
-        *(cell for rival in (row.paper, row.library) for cell in _over(rival)),
+        row.roofline_share,
+        *(cell for rival in (row.paper, row.library) for cell in _speedup_over(rival)),
     )
 
 
-def _over(rival: Rival | None) -> tuple[str, str]:
+def _speedup_over(rival: Rival | None) -> tuple[str, str]:
     return (rival.kernel, units.ratio(rival.gain)) if rival else (MISSING, MISSING)

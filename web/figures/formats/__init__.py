@@ -1,6 +1,5 @@
-"""Figures of the `formats` study, one module each.
+"""Figures of the `formats` study, one module per figure.
 
-A module has `info`, which computes the numbers and names of the figure from the data of the study, and functions of
-that: `draw` makes the figure, `table` its numbers as text, `summary` the sentence that says what there is to see.
-Figures are faceted by device and cache state, which never share axes.
+A module has `info`, which computes the numbers from the data of the study, and functions of it: `draw` returns the
+figure, `table` its numbers, and `summary` its text. Each device and cache state has its own panel.
 """

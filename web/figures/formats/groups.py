@@ -1,4 +1,4 @@
-"""What the figures of the study share: how measurements are grouped."""
+"""Grouping of measurements for the figures of the study."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,24 +9,24 @@ from gpu_engine.findings.data import op_of
 from gpu_engine.findings.formats.groups import OF_TRANSPOSE, baseline_of, group_by_facet, without_duplicates
 from gpu_engine.findings.ranking import rank
 from gpu_engine.records import TRANSPOSED, Measurement
-from web.figures.emphasis import NAMED_MAX
+from web.figures.highlighting import NAMED_MAX
 from web.palette import position
 
 NO_RESULTS = "No results yet."
-NO_TIME = "No kernel has a time here."
-"""The summary where nothing was timed."""
+NO_TIME = "No kernel was timed."
+"""Summary if nothing was timed."""
 
-NO_QUIET = "No matrix here has plausible times: nothing was timed, or the machine was busy."
-"""The summary of a figure of those matrices alone that an answer counts."""
+NO_QUIET = "No usable timings: nothing was measured, or the machine was too noisy."
+"""Summary of a figure that includes only matrices of the overall ranking."""
 
 FACTOR_MAX = 4.0
-"""In a mean of times over that of the fastest none counts more, and what has no time as much."""
+"""Maximum slowdown that a mean counts; a kernel without a time counts as this."""
 
 Place = tuple[str, str]
-"""(device, cache); of transposes the cache state is called `warm, Aᵀ`."""
+"""(device, cache state); transposes have the cache state `warm, Aᵀ`."""
 
 Groups = dict[str, list[Measurement]]
-"""Subject, a matrix or its transpose → its measurements in one place, fastest first, then those without a time."""
+"""Matrix or transpose → its measurements in one place, fastest first, then those without a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +39,19 @@ class Rate:
 
 
 def rate_of(m: Measurement) -> Rate:
-    """The rate of a measurement."""
+    """Return the throughput of a measurement with its interval."""
     return Rate(m, rate_within(m, m.median_s), (rate_within(m, m.ci_high_s), rate_within(m, m.ci_low_s)))
 
 
 def rate_within(m: Measurement, time_s: float | None) -> float:
-    """GFLOP/s that the product would reach in `time_s` seconds; its own rate where no time is given."""
+    """Return the GFLOP/s of a product that takes `time_s` seconds; without a time, the measured GFLOP/s."""
     return (m.gflops or 0.0) * (m.median_s or 0.0) / time_s if time_s else m.gflops or 0.0
 
 
 def by_place(measurements: Sequence[Measurement]) -> dict[Place, Groups]:
-    """The measurements by device and cache state, then by matrix; of a library only its best where that is there.
+    """Return the measurements by device and cache state, then by matrix.
 
-    Transposes have places of their own.
+    A library is reduced to its best kernel if that was measured. Transposes have their own places.
     """
     places: dict[Place, Groups] = {}
     for (subject, device, cache), group in group_by_facet(measurements).items():
@@ -61,23 +61,23 @@ def by_place(measurements: Sequence[Measurement]) -> dict[Place, Groups]:
 
 
 def quiet(groups: Groups) -> Groups:
-    """The matrices that something leads: an answer counts no others, for their times are not plausible."""
+    """Return the matrices with a fastest kernel: the overall ranking counts no others, because they are too noisy."""
     return {matrix_id: group for matrix_id, group in groups.items() if rank(group).leaders}
 
 
 def busy(groups: Groups) -> int:
-    """How many matrices have times, and none that is plausible."""
+    """Return how many matrices have only timings that are too noisy."""
     return sum(any(m.median_s for m in group) for group in groups.values()) - len(quiet(groups))
 
 
 def left_out(matrices: int, busy: int) -> str:
-    """`70 matrices`, or `70 matrices (3 more without plausible times)`."""
-    rest = f" ({busy} more without plausible times)" if busy else ""
-    return f"{matrices} matrices{rest}"
+    """Return `70 matrices`, or `70 matrices (3 more were too noisy)`."""
+    rest = f" ({busy} more {'was' if busy == 1 else 'were'} too noisy)" if busy else ""
+    return f"{matrices} {'matrix' if matrices == 1 else 'matrices'}{rest}"
 
 
 def fastest_by_format(group: Sequence[Measurement]) -> dict[str, Measurement]:
-    """Format → its fastest kernel with a time, in the order of FORMATS; `group` is sorted, fastest first."""
+    """Return format → its fastest kernel with a time, in the order of FORMATS; `group` is sorted, fastest first."""
     fastest: dict[str, Measurement] = {}
     for m in group:
         if m.median_s:
@@ -86,30 +86,34 @@ def fastest_by_format(group: Sequence[Measurement]) -> dict[str, Measurement]:
 
 
 def formats_of(groups: Groups) -> list[str]:
-    """The formats with a time on any of these matrices, in the order of FORMATS."""
+    """Return the formats with a time on any of these matrices, in the order of FORMATS."""
     return sorted({m.format for group in groups.values() for m in group if m.median_s}, key=position)
 
 
 def place_in_words(place: Place) -> str:
-    """`cpu, warm`."""
+    """Return `cpu, warm`."""
     return ", ".join(place)
 
 
 def mean_factor(factors: Iterable[float]) -> float:
-    """The geometric mean of times over that of the fastest, none counted more than FACTOR_MAX."""
+    """Return the geometric mean of slowdowns, each counted up to FACTOR_MAX."""
     return math.exp(fmean(math.log(min(factor, FACTOR_MAX)) for factor in factors))
 
 
 def nearest(times: Sequence[Mapping[str, float]]) -> list[str]:
-    """The names that are nearest to the fastest in the mean, first; times: of each matrix by name, in seconds."""
-    factors = [{name: time / min(own.values()) for name, time in own.items()} for own in times if own]
-    names = dict.fromkeys(name for own in factors for name in own)
-    means = {name: mean_factor(own.get(name, FACTOR_MAX) for own in factors) for name in names}
+    """Return the names by mean slowdown, the smallest first; times: seconds by name, for each matrix."""
+    factors = [
+        {name: time / min(times_of_matrix.values()) for name, time in times_of_matrix.items()}
+        for times_of_matrix in times
+        if times_of_matrix
+    ]
+    names = dict.fromkeys(name for row in factors for name in row)
+    means = {name: mean_factor(row.get(name, FACTOR_MAX) for row in factors) for name in names}
     return sorted(names, key=lambda name: (means[name], name))
 
 
 def named_formats(places: Iterable[Groups], baseline: str) -> tuple[str, ...]:
-    """The formats in colours where many are drawn: that of the baseline, and those nearest to the fastest."""
+    """Return the formats in color if there are many: the baseline, and the smallest mean slowdowns."""
     groups = [group for of_place in places for group in of_place.values()]
     timed = sorted((m for group in groups for m in group if m.median_s), key=lambda m: m.median_s or 0.0)
     times = [{name: m.median_s or 0.0 for name, m in fastest_by_format(group).items()} for group in groups]

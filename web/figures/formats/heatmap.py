@@ -1,6 +1,6 @@
-"""Every matrix against every kernel: the time over that of the fastest, as a colour and as a number.
+"""Heat map of every matrix and kernel: the slowdown against the fastest kernel, as a color and a number.
 
-The same place of the page shows the formats of a figure of the PELLR paper as bars, where the reader chose them.
+The same section of the page shows the formats of a figure of the PELLR paper as bars, if the reader selects them.
 """
 
 import math
@@ -16,9 +16,10 @@ from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import count, number, ratio, seconds
 from gpu_engine.verdicts.verdict import VerdictKind, compare
 from web import sorting
-from web.figures import marks
-from web.figures.base import blank, caption, escape, shorten
+from web.figures import markers
+from web.figures.base import blank, caption, escape, shorten, verdict_word
 from web.figures.formats import side_by_side
+from web.figures.formats.color_scale import color_bar, steps
 from web.figures.formats.groups import (
     FACTOR_MAX,
     NO_QUIET,
@@ -32,25 +33,24 @@ from web.figures.formats.groups import (
     place_in_words,
     quiet,
 )
-from web.figures.formats.scale import explained, steps
 from web.figures.panels import Panels, panels
 
 COLUMNS_MAX = 20
-"""Most kernels of a picture, those nearest to the fastest; the table has all."""
+"""Maximum number of kernels in the drawing, those with the smallest mean slowdown; the table has all."""
 
 PANEL_PX, ROW_PX_MIN, ROW_PX_MAX, COLUMN_PX, NAMES_PX, SCALE_PX, LETTER_PX = 900, 13, 26, 36, 150, 34, 7.5
-"""A panel is about as tall however many matrices it has; a narrow screen is scrolled."""
+"""Sizes in pixels. A panel has about the same height for any number of matrices; narrow screens scroll."""
 
 DEFAULT = "sigma"
-"""What the matrices are sorted by where the reader chooses nothing."""
+"""Default sort key of the matrices."""
 
 GLYPHS: Mapping[VerdictKind, str] = {"same": "=", "inconclusive": "?"}
-"""Of what is not told apart from the fastest."""
+"""Glyphs of kernels that are not slower than the fastest by their verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A kernel on a matrix; factor: its time over that of the fastest, inf without a time."""
+    """A kernel on a matrix; factor: its slowdown against the fastest kernel, inf without a time."""
 
     measurement: Measurement
     factor: float
@@ -58,17 +58,17 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """`1.23`, `12`, with a glyph where it is not told apart from the fastest; without a time a dash."""
+        """Return `1.23` or `12`, with a glyph if the verdict is not slower; a dash without a time."""
         if not math.isfinite(self.factor):
             return "–"
-        # All cells have the size of letters that the longest text has room for.
+        # All cells have the font size at which the longest text fits.
         short = f"{self.factor:.2f}" if self.factor < 10 else f"{self.factor:.0f}" if self.factor < 1000 else ">999"
         return f"{GLYPHS.get(self.verdict, '')}{short}"
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A matrix: its cells by kernel, and the id that tells it from others of its name; gain: baseline over fastest."""
+    """A matrix: its cells by kernel, its id, and gain, the speedup of the fastest kernel over the baseline."""
 
     matrix_id: str
     matrix: MatrixFeatures
@@ -76,7 +76,7 @@ class Line:
     gain: float | None
 
     def value(self, key: str) -> float | None:
-        """What it is sorted by under a key of web/sorting.py, or the factor of a kernel."""
+        """Return the value to sort by: a key of web/sorting.py, or the slowdown of a kernel."""
         if key == "best":
             return self.gain
         cell = self.cells.get(key)
@@ -87,8 +87,8 @@ class Line:
 class Panel:
     """The matrices on one device in one cache state, in the order of `sort`.
 
-    means  kernel → geometric mean of its factors, of which none counts more than FACTOR_MAX, the least first
-    busy   how many matrices more have times that are not plausible
+    means  kernel → geometric mean of its slowdowns, each counted up to FACTOR_MAX, the smallest first
+    busy   how many matrices have only timings that are too noisy
     """
 
     place: Place
@@ -98,28 +98,28 @@ class Panel:
     busy: int
 
     @property
-    def drawn(self) -> list[str]:
-        """The kernels of the picture, the one that the matrices are sorted by among them."""
-        first, own = list(self.means)[:COLUMNS_MAX], self.sort.removeprefix("-")
-        return first if own in first or own not in self.means else [*first[:-1], own]
+    def visible(self) -> list[str]:
+        """Return the kernels of the drawing, including the one that the matrices are sorted by."""
+        first, sort_key = list(self.means)[:COLUMNS_MAX], self.sort.removeprefix("-")
+        return first if sort_key in first or sort_key not in self.means else [*first[:-1], sort_key]
 
 
 Info = Panels[Panel] | side_by_side.Info
 
 
 def info(data: StudyData) -> Info:
-    """Every kernel on every matrix; with `series` the formats of that figure of the paper.
+    """Return every kernel on every matrix; with `series`, the formats of that figure of the paper.
 
-    data.kernels  are the columns; empty: all that were measured
+    data.kernels  the columns; empty: all kernels that were measured
     """
     if data.choice(side_by_side.SERIES_PARAMETER) in side_by_side.FIGURES:
         return side_by_side.info(data)
-    found = (_panel(place, groups, data) for place, groups in by_place(data.measurements).items())
-    return Panels(tuple(panel for panel in found if panel.lines))
+    every = (_panel(place, groups, data) for place, groups in by_place(data.measurements).items())
+    return Panels(tuple(panel for panel in every if panel.lines))
 
 
 def draw(info: Info) -> go.Figure:
-    """A cell a matrix and kernel, the kernels that stay nearest to the fastest on the left."""
+    """Return a cell per matrix and kernel, the kernels with the smallest mean slowdown on the left."""
     if isinstance(info, side_by_side.Info):
         return side_by_side.draw(info)
     if not info.panels:
@@ -127,27 +127,29 @@ def draw(info: Info) -> go.Figure:
     heights = [_row_px(panel) * len(panel.lines) for panel in info.panels]
     titles = [place_in_words(panel.place) for panel in info.panels]
     # Slanted by 60°.
-    longest = max(len(kernel) for panel in info.panels for kernel in panel.drawn)
+    longest = max(len(kernel) for panel in info.panels for kernel in panel.visible)
     figure = panels(titles, heights, above_px=10 + round(LETTER_PX * math.sin(math.pi / 3) * longest))
     for row, panel in enumerate(info.panels, start=1):
         for trace in (_cells(panel, scale=row == 1), _without_time(panel)):
             figure.add_trace(trace, row=row, col=1)
         size = min(12, _row_px(panel) - 3)
         figure.update_yaxes(autorange="reversed", tickfont={"size": size}, showgrid=False, row=row, col=1)
-        # Every row and column has its label: without places to put them at, Plotly leaves some out.
+        # Every row and column has its label: without explicit positions, Plotly omits some.
         labels = [shorten(line.matrix.name, 20) for line in panel.lines]
         figure.update_yaxes(tickvals=list(range(len(labels))), ticktext=[escape(each) for each in labels], row=row)
-        figure.update_xaxes(tickvals=list(range(len(panel.drawn))), ticktext=list(map(escape, panel.drawn)), row=row)
+        figure.update_xaxes(
+            tickvals=list(range(len(panel.visible))), ticktext=list(map(escape, panel.visible)), row=row
+        )
     figure.update_xaxes(side="top", tickangle=-60, showgrid=False, zeroline=False)
     figure.update_yaxes(zeroline=False)
-    columns = max(len(panel.drawn) for panel in info.panels)
+    columns = max(len(panel.visible) for panel in info.panels)
     figure.update_layout(height=figure.layout.height + SCALE_PX, margin_t=figure.layout.margin.t + SCALE_PX)
     figure.update_layout(meta={**figure.layout.meta, "width_min": NAMES_PX + COLUMN_PX * columns})
     return figure
 
 
 def table(info: Info) -> Table:
-    """A row a matrix, a column a kernel: the time over that of the fastest; above them the geometric means."""
+    """Return a row per matrix and a column per kernel with the slowdown, and the geometric means above them."""
     if isinstance(info, side_by_side.Info):
         return side_by_side.table(info)
     kernels = list(dict.fromkeys(kernel for panel in info.panels for kernel in panel.means))
@@ -160,22 +162,22 @@ def table(info: Info) -> Table:
             texts = (_text(line.cells.get(kernel)) for kernel in kernels)
             known = number(line.matrix.sigma), count(line.matrix.nnz), number(line.matrix.ave), ratio(line.gain)
             rows.append((line.matrix.name, *panel.place, *known, *texts))
-    return Table((*heads, *(Head(kernel, "over fastest") for kernel in kernels)), tuple(rows))
+    return Table((*heads, *(Head(kernel, "slowdown") for kernel in kernels)), tuple(rows))
 
 
 def summary(info: Info) -> str:
-    """What a cell is, and which kernel is nearest to the fastest."""
+    """Return the meaning of a cell, and the kernel with the smallest mean slowdown."""
     if isinstance(info, side_by_side.Info):
         return side_by_side.summary(info)
     if not info.panels:
         return NO_QUIET
     most = max(len(panel.means) for panel in info.panels)
     text = (
-        "The time of each kernel over that of the fastest of the matrix; = is the same by its verdict, ? inconclusive, "
+        "Slowdown of each kernel against the fastest kernel of the matrix. “=” tied, “?” inconclusive, “–” no timing."
     )
-    text += f"– without a time.{marks.omission(min(COLUMNS_MAX, most), most, ' kernels')}"
-    more = f"Kernels by their geometric mean, where what has no time counts as {FACTOR_MAX:g}; matrices by "
-    more += f"{sorting.in_words(info.panels[0].sort)} from the top; a click on a cell opens its matrix."
+    text += markers.omission(min(COLUMNS_MAX, most), most, " kernels")
+    more = f"Kernels are sorted by mean slowdown; no timing counts as {FACTOR_MAX:g}×. Matrices are sorted by "
+    more += f"{sorting.in_words(info.panels[0].sort)} from the top. Click a cell to open its matrix."
     return caption(text, map(_nearest, info.panels), (more,))
 
 
@@ -183,7 +185,7 @@ def _nearest(panel: Panel) -> str:
     kernel, mean = next(iter(panel.means.items()))
     over = left_out(len(panel.lines), panel.busy)
     where = place_in_words(panel.place)
-    return f"On {where}, over {over}, {kernel} is nearest: {ratio(mean)} the fastest in the geometric mean."
+    return f"On {where}, {kernel} has the smallest mean slowdown: {ratio(mean)} over {over}."
 
 
 def _panel(place: Place, groups: Groups, data: StudyData) -> Panel:
@@ -204,7 +206,7 @@ def _panel(place: Place, groups: Groups, data: StudyData) -> Panel:
 
 
 def _line(subject: str, group: Sequence[Measurement], data: StudyData) -> Line:
-    """The line of a matrix or a transpose; `group` is sorted, the fastest first, which has a time."""
+    """Return the line of a matrix or a transpose; `group` is sorted, and its first, the fastest, has a time."""
     fastest, best_s = group[0], group[0].median_s or 1.0
     cells = {
         m.kernel: Cell(m, m.median_s / best_s if m.median_s else math.inf, compare(fastest, m).kind)
@@ -224,39 +226,39 @@ def _row_px(panel: Panel) -> int:
 
 
 def _cells(panel: Panel, scale: bool) -> go.Heatmap:
-    """The cells of a panel; scale: whether the colours are explained above it."""
-    rows = [[line.cells.get(kernel) for kernel in panel.drawn] for line in panel.lines]
+    """Return the cells of a panel; scale: whether the color bar stands above it."""
+    rows = [[line.cells.get(kernel) for kernel in panel.visible] for line in panel.lines]
     return go.Heatmap(
         z=[[_z(cell) for cell in row] for row in rows],
         text=[[cell.text if cell and cell.measurement.median_s else "" for cell in row] for row in rows],
         texttemplate="%{text}",
         hovertext=[[_hover(cell, line) for cell in row] for row, line in zip(rows, panel.lines, strict=True)],
         hoverinfo="text",
-        customdata=[[line.matrix_id] * len(panel.drawn) for line in panel.lines],
+        customdata=[[line.matrix_id] * len(panel.visible) for line in panel.lines],
         zmin=0,
         zmax=math.log(FACTOR_MAX),
         colorscale=steps(),
         xgap=1,
         ygap=1,
         showscale=scale,
-        colorbar=explained(),
+        colorbar=color_bar(),
         meta={"role": "heat", "opens": "matrix"},
     )
 
 
 def _without_time(panel: Panel) -> go.Scatter:
-    """A dash in every cell without a time, which has no colour."""
-    places = [
+    """Return a dash in every cell without a time, which has no color."""
+    positions = [
         (x, y)
         for y, line in enumerate(panel.lines)
-        for x, kernel in enumerate(panel.drawn)
+        for x, kernel in enumerate(panel.visible)
         if (cell := line.cells.get(kernel)) and not math.isfinite(cell.factor)
     ]
     return go.Scatter(
-        x=[x for x, _ in places],
-        y=[y for _, y in places],
+        x=[x for x, _ in positions],
+        y=[y for _, y in positions],
         mode="text",
-        text=["–"] * len(places),
+        text=["–"] * len(positions),
         hoverinfo="skip",
         showlegend=False,
         meta={"role": "reason"},
@@ -264,19 +266,19 @@ def _without_time(panel: Panel) -> go.Scatter:
 
 
 def _z(cell: Cell | None) -> float | None:
-    """On a log scale, the darkest for all that are far off; None where there is no time."""
+    """Return the color value on a log scale, capped at FACTOR_MAX; None without a time."""
     return math.log(min(cell.factor, FACTOR_MAX)) if cell and math.isfinite(cell.factor) else None
 
 
 def _hover(cell: Cell | None, line: Line) -> str:
     if cell is None:
-        return marks.hover(line.matrix.name, "", "not measured")
+        return markers.hover(line.matrix.name, "", "not measured")
     m = cell.measurement
     if not m.median_s:
-        return marks.hover(m.kernel, f" on {line.matrix.name}", m.note or m.state)
-    verdict = "the fastest" if cell.verdict == "faster" else f"{cell.verdict}, against the fastest"
-    of = f"{seconds(m.median_s)}, {ratio(cell.factor)} the time of the fastest"
-    return marks.hover(m.kernel, f" on {line.matrix.name}", of, verdict)
+        return markers.hover(m.kernel, f" on {line.matrix.name}", m.note or m.state)
+    verdict = "fastest" if cell.verdict == "faster" else f"{verdict_word(cell.verdict)}, compared with the fastest"
+    of = f"{seconds(m.median_s)}, slowdown {ratio(cell.factor)}"
+    return markers.hover(m.kernel, f" on {line.matrix.name}", of, verdict)
 
 
 def _text(cell: Cell | None) -> str:

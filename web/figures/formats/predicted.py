@@ -1,4 +1,4 @@
-"""Predicted beside measured: how far each kernel's time is from what the advisor said beforehand."""
+"""Measured against predicted time of each kernel, as the performance model predicts it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from gpu_engine.findings.finding import INTERVAL, interval_text, with_interval_h
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
-from web.figures import marks
+from web.figures import markers
 from web.figures.base import blank, caption, escape, log_axis
 from web.figures.formats.groups import Groups, Place, by_place, nearest, place_in_words, quiet
 from web.figures.panels import Panels
@@ -21,14 +21,14 @@ from web.palette import OKABE_ITO, OTHERS
 
 ROW_PX = 20
 BAND = {"fillcolor": OTHERS, "opacity": 0.18, "line_width": 0, "layer": "below"}
-"""Where a difference hardly matters."""
+"""Band of differences too small to matter."""
 
-NOTHING = "Nothing here was predicted: the advisor knows times of GPUs that it has a model of, and needs all features."
+NOTHING = "No predictions. The performance model needs a known GPU model and all features of a matrix."
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A kernel on a matrix; predicted_s: of a product in the cache state of the measurement."""
+    """A kernel on a matrix; predicted_s: of one SpMV in the cache state of the measurement."""
 
     matrix: str
     measurement: Measurement
@@ -36,19 +36,19 @@ class Point:
 
     @property
     def ratio(self) -> float:
-        """Measured over predicted time: above 1 it takes longer than was said."""
+        """Return measured over predicted time; above 1, the kernel is slower than predicted."""
         return (self.measurement.median_s or 0.0) / self.predicted_s
 
     @property
     def interval(self) -> tuple[float, float]:
-        """That of the ratio: a prediction has none."""
-        low, high = marks.interval_of(self.measurement)
+        """Return the interval of the ratio, from the interval of the measurement."""
+        low, high = markers.interval_of(self.measurement)
         return low / self.predicted_s, high / self.predicted_s
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The kernels with a time and a prediction in one place, those nearest to the fastest first; gpu: the model."""
+    """The kernels with a time and a prediction in one place, by mean slowdown; gpu: the model of the device."""
 
     place: Place
     gpu: Gpu
@@ -56,55 +56,57 @@ class Panel:
 
     @property
     def every(self) -> list[Point]:
-        """All points."""
-        return [point for own in self.points.values() for point in own]
+        """Return all points."""
+        return [point for points in self.points.values() for point in points]
 
     @property
     def within(self) -> float:
-        """The share of them that is within the band of WITHIN around what was predicted."""
+        """Return the share of points within the band of WITHIN around the prediction."""
         return sum(1 / WITHIN <= point.ratio <= WITHIN for point in self.every) / len(self.every)
 
 
 def predictable(data: StudyData) -> dict[Place, tuple[Gpu, Groups]]:
-    """The places whose device is a model of the advisor's, with the matrices that have plausible times and advice."""
-    found = {}
+    """Return the places whose GPU has a model, with the matrices that have usable timings and predictions."""
+    places = {}
     for place, groups in by_place(data.measurements).items():
         gpu = gpu_named(place[0])
-        own = {i: group for i, group in quiet(groups).items() if can_advise(data.matrix(i).stored)}
-        if gpu and own:
-            found[place] = gpu, own
-    return found
+        predicted = {i: group for i, group in quiet(groups).items() if can_advise(data.matrix(i).stored)}
+        if gpu and predicted:
+            places[place] = gpu, predicted
+    return places
 
 
 def info(data: StudyData) -> Panels[Panel]:
-    """The kernels that the advisor predicts and that have a time, by device and cache state."""
-    found = (_panel(place, gpu, groups, data) for place, (gpu, groups) in predictable(data).items())
-    return Panels(tuple(panel for panel in found if panel.points))
+    """Return the kernels that are predicted and timed, by device and cache state."""
+    every = (_panel(place, gpu, groups, data) for place, (gpu, groups) in predictable(data).items())
+    return Panels(tuple(panel for panel in every if panel.points))
 
 
 def draw(info: Panels[Panel]) -> go.Figure:
-    """Measured over predicted time, a row a kernel, a dot a matrix; a band where they agree."""
+    """Return measured over predicted time, a row per kernel, a dot per matrix, with a band where they agree."""
     if not info.panels:
         return blank(NOTHING)
     titles = [place_in_words(panel.place) for panel in info.panels]
-    figure = marks.bar_panels(titles, [list(map(escape, panel.points)) for panel in info.panels], 0, "overlay", ROW_PX)
+    figure = markers.bar_panels(
+        titles, [list(map(escape, panel.points)) for panel in info.panels], 0, "overlay", ROW_PX
+    )
     ratios = [point.ratio for panel in info.panels for point in panel.every]
     axis = log_axis([*ratios, 1 / WITHIN, WITHIN], least_span=2.0)
     for row, panel in enumerate(info.panels, start=1):
-        # Plotly leaves out the shapes of a panel that has no trace yet.
+        # Plotly omits the shapes of a panel that has no trace yet.
         figure.add_trace(_markers(panel), row=row, col=1)
         figure.add_vrect(1 / WITHIN, WITHIN, **BAND, row=row, col=1)
         figure.add_vline(1.0, line={"width": 1, "color": OTHERS}, row=row, col=1)
     figure.update_xaxes(**axis.settings)
-    return figure.update_xaxes(title_text="measured over predicted time", title_standoff=4, row=len(info.panels), col=1)
+    return figure.update_xaxes(title_text="measured / predicted time", title_standoff=4, row=len(info.panels), col=1)
 
 
 def table(info: Panels[Panel]) -> Table:
-    """A row a kernel and matrix."""
+    """Return a row per kernel and matrix."""
     heads = (
         *(Head(text, numeric=False) for text in ("kernel", "matrix", "device", "cache")),
         *(Head(text) for text in ("predicted", "measured", INTERVAL)),
-        Head("measured", "over predicted"),
+        Head("ratio", "measured/predicted"),
     )
     rows = [
         (
@@ -117,31 +119,32 @@ def table(info: Panels[Panel]) -> Table:
             units.ratio(point.ratio),
         )
         for panel in info.panels
-        for kernel, own in panel.points.items()
-        for point in own
+        for kernel, points in panel.points.items()
+        for point in points
     ]
     every = (point.measurement for panel in info.panels for point in panel.every)
     return Table(with_interval_head(heads, every), tuple(rows))
 
 
 def summary(info: Panels[Panel]) -> str:
-    """What is drawn, and how many times are as predicted."""
+    """Return what is drawn, and how many times are as predicted."""
     if not info.panels:
         return NOTHING
     return caption(
-        "Measured over predicted time of each kernel, a dot a matrix: right of the band it takes longer than the "
-        f"advisor said from the features alone. The band is ±{units.THIN}{round(100 * (WITHIN - 1))}{units.THIN}%.",
-        map(_found, info.panels),
-        ("Libraries are not predicted.",),
+        "Measured over predicted time of each kernel, a dot per matrix. "
+        f"Right of the band (±{units.THIN}{round(100 * (WITHIN - 1))}{units.THIN}%), a kernel is slower than "
+        "predicted.",
+        map(_accuracy, info.panels),
+        ("The predictions use only the features of the matrix. Library kernels are not predicted.",),
     )
 
 
-def _found(panel: Panel) -> str:
+def _accuracy(panel: Panel) -> str:
     every = panel.every
     farthest = max(every, key=lambda point: max(point.ratio, 1 / point.ratio))
     return (
-        f"On {place_in_words(panel.place)}, predicted as {panel.gpu.name}: {units.percent(panel.within)} of "
-        f"{len(every)} times are in the band; farthest is {farthest.measurement.kernel} on {farthest.matrix}, "
+        f"On {place_in_words(panel.place)}, {units.percent(panel.within)} of {len(every)} times are in the band "
+        f"(model: {panel.gpu.name}). Largest deviation: {farthest.measurement.kernel} on {farthest.matrix}, "
         f"{units.ratio(farthest.ratio)} the predicted time."
     )
 
@@ -163,12 +166,12 @@ def _points(group: Sequence[Measurement], matrix: MatrixFeatures, gpu: Gpu) -> l
 
 def _markers(panel: Panel) -> go.Scatter:
     every = panel.every
-    alone = len(every) == len(panel.points)
-    errors = marks.intervals([p.ratio for p in every], [p.interval for p in every], width=0, visible=alone)
-    return marks.points(
+    is_single = len(every) == len(panel.points)
+    errors = markers.intervals([p.ratio for p in every], [p.interval for p in every], width=0, visible=is_single)
+    return markers.points(
         [(point.ratio, escape(point.measurement.kernel), _hover(point), point.measurement) for point in every],
-        marks.point(OKABE_ITO[0], "circle", 9 if alone else 6),
-        opacity=1.0 if alone else 0.6,
+        markers.point(OKABE_ITO[0], "circle", 9 if is_single else 6),
+        opacity=1.0 if is_single else 0.6,
         error_x=errors,
         showlegend=False,
         name="kernels",
@@ -179,4 +182,4 @@ def _markers(panel: Panel) -> go.Scatter:
 def _hover(point: Point) -> str:
     m = point.measurement
     times = f"predicted {units.seconds(point.predicted_s)}, measured {units.seconds(m.median_s)}"
-    return marks.hover(m.kernel, f" on {point.matrix}", times, f"{units.ratio(point.ratio)} the predicted time")
+    return markers.hover(m.kernel, f" on {point.matrix}", times, f"{units.ratio(point.ratio)} the predicted time")

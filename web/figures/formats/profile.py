@@ -1,4 +1,4 @@
-"""Performance profiles: which kernel is never far from the fastest, whatever the matrix?
+"""Performance profiles: on which share of the matrices a kernel is within a factor of the fastest.
 
 Dolan, Moré: Benchmarking optimization software with performance profiles, Mathematical Programming 91 (2002), §2.
 """
@@ -15,10 +15,10 @@ from gpu_engine.records import Measurement
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import percent
 from gpu_engine.verdicts.verdict import compare
-from web.figures import marks
+from web.figures import markers
 from web.figures.base import blank, caption, escape
-from web.figures.emphasis import LABELS_PX, NAMED_MAX, direct_labels
 from web.figures.formats.groups import NO_QUIET, Groups, Place, by_place, left_out, place_in_words, quiet
+from web.figures.highlighting import LABELS_PX, NAMED_MAX, direct_labels
 from web.figures.panels import Panels, panels
 from web.palette import position, style
 
@@ -31,10 +31,10 @@ FACTORS = (1.0, 1.1, 1.25, 1.5, 2.0, FACTOR_MAX)
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A kernel over the matrices where it has a record, as the answer counts them: those whose times are plausible.
+    """A kernel over the matrices where it has a record and the timings are usable, as in the overall ranking.
 
-    factors  per matrix its time over that of the fastest kernel, ascending: 1 where the verdict calls them the same,
-             inf where it failed or was skipped
+    factors  slowdown per matrix against its fastest kernel, ascending: 1 if the verdict is equal, inf if the kernel
+             failed or was skipped
     """
 
     kernel: str
@@ -42,26 +42,26 @@ class Profile:
     factors: tuple[float, ...]
 
     def share(self, factor: float) -> float:
-        """Share of the matrices on which it is within that factor of the fastest."""
-        return sum(own <= factor for own in self.factors) / len(self.factors)
+        """Return the share of the matrices on which the slowdown is at most `factor`."""
+        return sum(slowdown <= factor for slowdown in self.factors) / len(self.factors)
 
     @property
     def timed(self) -> float:
-        """Share of the matrices on which it has a time."""
-        return sum(math.isfinite(own) for own in self.factors) / len(self.factors)
+        """Return the share of the matrices on which the kernel has a time."""
+        return sum(math.isfinite(slowdown) for slowdown in self.factors) / len(self.factors)
 
     @property
     def area(self) -> float:
-        """Area under the profile from 1 to FACTOR_MAX: large for a kernel that is near the fastest everywhere."""
-        return sum(FACTOR_MAX - own for own in self.factors if own < FACTOR_MAX) / len(self.factors)
+        """Return the area under the profile from 1 to FACTOR_MAX: large if the kernel is always near the fastest."""
+        return sum(FACTOR_MAX - slowdown for slowdown in self.factors if slowdown < FACTOR_MAX) / len(self.factors)
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The kernels of one device and cache state, the largest area first; behind them what was not tried everywhere.
+    """The kernels of one device and cache state, the largest area first; kernels measured on fewer matrices come last.
 
-    lines     those that are drawn; named: those of them in their colours, under their names
-    matrices  how many there are, with plausible times or not
+    lines     the profiles that are drawn; named: the ones in color with their names
+    matrices  the number of all matrices, noisy ones included
     """
 
     place: Place
@@ -72,23 +72,22 @@ class Panel:
 
 
 def info(data: StudyData) -> Panels[Panel]:
-    """The profiles per device and cache.
+    """Return the profiles per device and cache state.
 
-    data.kernels   have lines; empty: of each format the one with the largest area. All kernels are compared in either
-                   case.
-    data.baseline  has its name in any case
+    data.kernels   kernels with a line; empty: the one with the largest area of each format. All kernels are compared.
+    data.baseline  always has its name
     """
     return Panels(tuple(_panel(place, groups, data) for place, groups in by_place(data.measurements).items()))
 
 
 def draw(info: Panels[Panel]) -> go.Figure:
-    """Share of matrices over the factor to the fastest, a step line a kernel, a panel per device and cache."""
+    """Return the share of matrices over the slowdown, a step line per kernel, a panel per device and cache state."""
     full = [panel for panel in info.panels if panel.profiles]
     if not full:
         return blank(NO_QUIET)
     figure = panels([place_in_words(panel.place) for panel in full], [PANEL_PX] * len(full), showlegend=False)
     for row, panel in enumerate(full, start=1):
-        # What has a name lies above what has none.
+        # Named lines lie above the others.
         for profile in sorted(panel.lines, key=panel.named.__contains__):
             figure.add_trace(_line(profile, profile in panel.named), row=row, col=1)
         direct_labels(figure, row, [(p.kernel, p.share(FACTOR_MAX), style(p.format).color) for p in panel.named])
@@ -97,12 +96,12 @@ def draw(info: Panels[Panel]) -> go.Figure:
     figure.update_xaxes(type="log", range=[-0.005, math.log10(FACTOR_MAX)])
     figure.update_xaxes(tickvals=TICKS, ticktext=[f"{factor:g}" for factor in TICKS])
     figure.update_yaxes(range=[-0.01, 1.02], tickformat=".0%", title_text="matrices")
-    figure.update_xaxes(title_text="time over that of the fastest kernel", title_standoff=4, row=len(full), col=1)
+    figure.update_xaxes(title_text="slowdown against the fastest kernel", title_standoff=4, row=len(full), col=1)
     return figure
 
 
 def table(info: Panels[Panel]) -> Table:
-    """Every compared kernel with its share at some factors, the largest area first."""
+    """Return every kernel with its share at some factors, the largest area first."""
     heads = (*(Head(text, numeric=False) for text in ("kernel", "device", "cache")), Head("matrices"))
     rows = [
         (
@@ -115,41 +114,43 @@ def table(info: Panels[Panel]) -> Table:
         for panel in info.panels
         for profile in panel.profiles
     ]
-    return Table((*heads, *(Head(f"within {factor:g}") for factor in FACTORS), Head("has a time")), tuple(rows))
+    return Table((*heads, *(Head("within", f"{factor:g}×") for factor in FACTORS), Head("timed")), tuple(rows))
 
 
 def summary(info: Panels[Panel]) -> str:
-    """Over how many matrices the profiles are, and which kernel stays nearest to the fastest."""
+    """Return what a profile is, and the kernel with the largest area."""
     if not any(panel.profiles for panel in info.panels):
         return NO_QUIET
-    more = "What failed or was skipped never is. In colour are the baseline and those nearest to the fastest, "
-    more += f"{NAMED_MAX} in all; the others are grey."
+    more = "Failed or skipped kernels never count. "
+    more += f"Up to {NAMED_MAX} kernels are in color: the baseline and those with the best profiles."
     if any(len(line.factors) < len(panel.profiles[0].factors) for panel in info.panels for line in panel.lines):
-        more += " What was not tried on all of them has fewer in the table."
+        more += " Some kernels were measured on fewer matrices; the table has their number."
     return caption(
-        "On how many matrices a kernel is within a factor of the fastest.", map(_nearest, info.panels), (more,)
+        "Share of matrices on which a kernel is within a factor of the fastest.",
+        map(_best_profile, info.panels),
+        (more,),
     )
 
 
-def _nearest(panel: Panel) -> str:
+def _best_profile(panel: Panel) -> str:
     where = place_in_words(panel.place)
     if not panel.profiles:
-        return f"On {where} no matrix has times that are plausible."
+        return f"On {where}, no matrix has usable timings."
     best, compared = panel.profiles[0], len(panel.profiles[0].factors)
     over = left_out(compared, panel.matrices - compared)
-    shares = f"within a factor of 1.1 on {percent(best.share(1.1))} of them, of 2 on {percent(best.share(2.0))}"
-    return f"{best.kernel} stays nearest on {where}, over {over}: {shares}."
+    shares = f"within 1.1× of the fastest on {percent(best.share(1.1))} and within 2× on {percent(best.share(2.0))}"
+    return f"On {where}, {best.kernel} is {shares} of {over}."
 
 
 def profiles(groups: Groups) -> tuple[Profile, ...]:
-    """The kernels over the matrices whose times are plausible, the largest area first, what lacks some of them last."""
+    """Return the kernels over the matrices with usable timings, the largest area first, incomplete ones last."""
     formats = {m.kernel: m.format for group in groups.values() for m in group}
     factors: dict[str, list[float]] = {}
     for group in quiet(groups).values():
         for m in group:
             factors.setdefault(m.kernel, []).append(_factor(group[0], m))
     most = max(map(len, factors.values()), default=0)
-    every = (Profile(kernel, formats[kernel], tuple(sorted(own))) for kernel, own in factors.items())
+    every = (Profile(kernel, formats[kernel], tuple(sorted(slowdowns))) for kernel, slowdowns in factors.items())
     return tuple(sorted(every, key=lambda profile: (len(profile.factors) < most, -profile.area, profile.kernel)))
 
 
@@ -180,7 +181,7 @@ def _lines(every: Sequence[Profile], kernels: Sequence[str]) -> tuple[Profile, .
 def _line(profile: Profile, named: bool) -> go.Scatter:
     look = style(profile.format)
     line = {"color": look.color, "dash": look.dash, "width": 2} if named else {"width": 1}
-    steps = [1.0, *(own for own in profile.factors if 1.0 < own <= FACTOR_MAX), FACTOR_MAX]
+    steps = [1.0, *(slowdown for slowdown in profile.factors if 1.0 < slowdown <= FACTOR_MAX), FACTOR_MAX]
     shares = [profile.share(step) for step in steps]
     return go.Scatter(
         name=escape(profile.kernel),
@@ -189,7 +190,7 @@ def _line(profile: Profile, named: bool) -> go.Scatter:
         mode="lines",
         line={"shape": "hv", **line},
         hovertext=[
-            marks.hover(profile.kernel, f" within {step:.2f} × on {percent(share)}")
+            markers.hover(profile.kernel, f" within {step:.2f}× on {percent(share)} of matrices")
             for step, share in zip(steps, shares, strict=True)
         ],
         hoverinfo="text",

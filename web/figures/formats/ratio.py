@@ -1,4 +1,4 @@
-"""One format against another over a feature of the row lengths: for which matrices is it worth it?
+"""Speedup of one format over another, against a feature of the row lengths.
 
 The default pairs are those of the PELLR paper, §4, Figures 6, 8, 9 and 10.
 """
@@ -15,27 +15,27 @@ from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.verdicts.verdict import VerdictKind, compare
-from web.figures import marks
-from web.figures.base import LogAxis, blank, caption, escape, log_axis
+from web.figures import markers
+from web.figures.base import LogAxis, blank, caption, escape, log_axis, verdict_word
 from web.figures.formats.groups import Groups, Place, by_place, fastest_by_format, formats_of, place_in_words
 from web.figures.panels import Panels, panels
 from web.palette import OKABE_ITO
 
 PAPER_PAIRS = {("pellr", "ellr"): 6, ("pellr", "hyb"): 8, ("pellr", "biell"): 9, ("pellr", "bijad"): 10}
-"""A pair → its figure in the paper."""
+"""Pair → its figure in the paper."""
 
 PAIR = "pair"
-"""The parameter that names the formats of pairs."""
+"""Name of the parameter that selects the formats of pairs."""
 
 PANEL_PX = 190
-NOTHING = "No matrix here has a time in both formats of a pair."
+NOTHING = "No matrix has timings in both formats of a pair."
 
 Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """What the ratio is drawn over; pairs: those that are drawn where the reader chose none."""
+    """The feature on the x axis; pairs: the default pairs."""
 
     title: str
     value: Callable[[MatrixFeatures], float | None]
@@ -48,18 +48,18 @@ IMBALANCE = Over("max − min of the row lengths", lambda matrix: matrix.max_min
 
 @dataclass(frozen=True, slots=True)
 class Info(Panels["Panel"]):
-    """The panels, and what they are over."""
+    """The panels, and the feature on their x axis."""
 
     over: Over = SIGMA
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The fastest kernels of two formats on one matrix; the verdict is on the first: of a busy machine `inconclusive`.
+    """The fastest kernels of two formats on one matrix; the verdict is on the first, `inconclusive` if too noisy.
 
-    feature   what the ratio is drawn over; measurements: of the first and of the second
-    ratio     performance of the first over that of the second
-    interval  from the ends of both 95 % intervals: no narrower than the interval of the ratio
+    feature   value on the x axis; measurements: of the first and of the second
+    ratio     speedup of the first over the second
+    interval  from the ends of both 95 % intervals: not narrower than the interval of the ratio
     """
 
     matrix: MatrixFeatures
@@ -71,21 +71,21 @@ class Point:
 
     @property
     def kernels(self) -> tuple[str, str]:
-        """The names of the two kernels."""
+        """Return the names of the two kernels."""
         first, second = self.measurements
         return first.kernel, second.kernel
 
     @property
     def settled(self) -> bool:
-        """Whether one of the two is faster."""
+        """Return whether one of the two is faster."""
         return self.verdict in ("faster", "slower")
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A pair of formats on one device in one cache state, by ascending sigma.
+    """A pair of formats on one device in one cache state, by ascending feature.
 
-    decided  how many points are not inconclusive; mean: the geometric mean of their ratios, None where there are none
+    decided  number of points that are not inconclusive; mean: the geometric mean of their ratios, None without any
     """
 
     pair: Pair
@@ -96,9 +96,9 @@ class Panel:
 
 
 def info(data: StudyData, over: Over = SIGMA) -> Info:
-    """The matrices with a time in both formats and a known feature, per pair and place with at least one.
+    """Return the matrices with a time in both formats and a known feature, per pair and place with at least one.
 
-    `pair`: formats, the first against each of the others; alone, against every other one; empty: those of `over`
+    `pair`: formats, the first against each of the others; a single one: against all others; empty: the pairs of `over`
     """
     places = by_place(data.measurements)
     formats = list(dict.fromkeys(name for groups in places.values() for name in formats_of(groups)))
@@ -114,12 +114,12 @@ def info(data: StudyData, over: Over = SIGMA) -> Info:
 
 
 def imbalance(data: StudyData) -> Info:
-    """The same over the imbalance of the rows, of the oldest pair there is."""
+    """Return the info over the imbalance of the rows, by default of the pair (csr, coo)."""
     return info(data, IMBALANCE)
 
 
 def draw(info: Info) -> go.Figure:
-    """Ratio of performance over sigma, a panel per pair, device and cache, a point a matrix, above 1 the first wins."""
+    """Return the speedup over the feature, a panel per pair, device, and cache state, a point per matrix."""
     if not info.panels:
         return blank(NOTHING)
     every = [point for panel in info.panels for point in panel.points]
@@ -131,29 +131,29 @@ def draw(info: Info) -> go.Figure:
     for row, panel in enumerate(info.panels, start=1):
         figure.add_trace(_unity(sigma), row=row, col=1)
         for settled in (True, False):
-            own = [point for point in panel.points if point.settled == settled]
-            figure.add_trace(_markers(own, settled, sigma, legend=row == 1), row=row, col=1)
+            points = [point for point in panel.points if point.settled == settled]
+            figure.add_trace(_markers(points, settled, sigma, legend=row == 1), row=row, col=1)
     figure.update_xaxes(**sigma.settings)
-    figure.update_yaxes(**ratios.settings, title_text="ratio")
+    figure.update_yaxes(**ratios.settings, title_text="speedup")
     figure.update_xaxes(title_text=info.over.title, title_standoff=4, row=len(info.panels), col=1)
     return figure
 
 
 def table(info: Info) -> Table:
-    """A row per pair and matrix, with the features that the ratio is looked at against, and the verdict."""
+    """Return a row per pair and matrix, with the features, the speedup, and the verdict."""
     heads = (
         *(Head(text, numeric=False) for text in ("pair", "matrix", "device", "cache")),
-        *(Head(text) for text in ("σ", "ave", "max − min", "ratio")),
+        *(Head(text) for text in ("σ", "ave", "max − min", "speedup")),
         *(Head(text, numeric=False) for text in ("verdict", "kernels")),
     )
     rows = [
         (
-            " over ".join(panel.pair),
+            " vs ".join(panel.pair),
             point.matrix.name,
             *panel.place,
             *_features(point.matrix),
             units.ratio(point.ratio),
-            point.verdict,
+            verdict_word(point.verdict),
             ", ".join(point.kernels),
         )
         for panel in info.panels
@@ -163,17 +163,17 @@ def table(info: Info) -> Table:
 
 
 def summary(info: Info) -> str:
-    """How often the first of each pair is faster, and the geometric mean of the ratios."""
+    """Return how often the first of each pair is faster, and the geometric mean of the speedups."""
     if not info.panels:
-        return f"{NOTHING} Choose another pair above."
+        return f"{NOTHING} Select another pair above."
     several = len({panel.place for panel in info.panels}) > 1
-    axis = f"Performance of one format over another, the fastest kernel of each, over {info.over.title}."
+    axis = f"Speedup of one format over another (fastest kernel of each), by {info.over.title}."
     return caption(axis, (_count(panel, panel.place if several else ()) for panel in info.panels))
 
 
 def _title(panel: Panel) -> str:
     figure = f"Fig. {PAPER_PAIRS[panel.pair]}: " if panel.pair in PAPER_PAIRS else ""
-    return f"{figure}{escape(' over '.join(panel.pair))} · {place_in_words(panel.place)}"
+    return f"{figure}{escape(' vs '.join(panel.pair))} · {place_in_words(panel.place)}"
 
 
 def _pairs(formats: Sequence[str], pair: Sequence[str], over: Over) -> Iterator[Pair]:
@@ -199,12 +199,12 @@ def _point(matrix: MatrixFeatures, feature: float, both: tuple[Measurement, Meas
     first, second = both
     verdict = "inconclusive" if is_busy else compare(second, first).kind
     gain = (second.median_s or 0.0) / (first.median_s or 1.0)
-    interval = marks.ratio_interval(second, first)
+    interval = markers.ratio_interval(second, first)
     return Point(matrix, feature, both, verdict, gain, interval)
 
 
 def _panel(pair: Pair, place: Place, points: Sequence[Point]) -> Panel:
-    # A mean over what is not decided would look like a result.
+    # A mean over inconclusive ratios would look like a result.
     decided = [point.ratio for point in points if point.verdict != "inconclusive"]
     return Panel(pair, place, tuple(points), len(decided), geometric_mean(decided) if decided else None)
 
@@ -217,12 +217,12 @@ def _unity(sigma: LogAxis) -> go.Scatter:
 
 
 def _markers(points: Sequence[Point], settled: bool, sigma: LogAxis, legend: bool) -> go.Scatter:
-    name = "faster or slower" if settled else "same or inconclusive"
+    name = "faster or slower" if settled else "equal or inconclusive"
     symbol, outline = ("circle", 0.5) if settled else ("circle-open", 1.5)
-    errors = marks.intervals([point.ratio for point in points], [point.interval for point in points], width=0)
-    return marks.points(
+    errors = markers.intervals([point.ratio for point in points], [point.interval for point in points], width=0)
+    return markers.points(
         [(point.feature or sigma.before, point.ratio, _hover(point), *point.measurements) for point in points],
-        marks.point(OKABE_ITO[0], symbol, 9, outline),
+        markers.point(OKABE_ITO[0], symbol, 9, outline),
         name=name,
         legendgroup=name,
         showlegend=legend,
@@ -238,13 +238,13 @@ def _features(matrix: MatrixFeatures) -> tuple[str, str, str]:
 def _hover(point: Point) -> str:
     sigma, ave, max_min = _features(point.matrix)
     first, second = point.kernels
-    verdict = f"{first} {units.ratio(point.ratio)} {second}: {point.verdict}"
-    return marks.hover(point.matrix.name, "", verdict, f"σ {sigma}, ave {ave}, max − min {max_min}")
+    verdict = f"{first}: speedup {units.ratio(point.ratio)} vs {second}, {verdict_word(point.verdict)}"
+    return markers.hover(point.matrix.name, "", verdict, f"σ {sigma}, ave {ave}, max − min {max_min}")
 
 
 def _count(panel: Panel, place: Sequence[str]) -> str:
     verdicts = [point.verdict for point in panel.points]
     counts = f"faster on {verdicts.count('faster')} of {len(verdicts)}, slower on {verdicts.count('slower')}"
-    of = "" if panel.decided == len(verdicts) else f" of the {panel.decided} not inconclusive"
-    mean = f"; geometric mean{of} {units.ratio(panel.mean)}" if panel.mean else ""
-    return f"{', '.join((' over '.join(panel.pair), *place))}: {counts}{mean}."
+    of = "" if panel.decided == len(verdicts) else f" over the {panel.decided} conclusive ones"
+    mean = f"; geometric-mean speedup {units.ratio(panel.mean)}{of}" if panel.mean else ""
+    return f"{', '.join((' vs '.join(panel.pair), *place))}: {counts}{mean}."

@@ -1,4 +1,4 @@
-"""The roofline: how near each kernel is to what the bandwidth of the device allows.
+"""Roofline: throughput of each kernel against the limit that the memory bandwidth sets.
 
 Williams, Waterman, Patterson: Roofline, an insightful visual performance model, CACM 52 (2009).
 """
@@ -12,10 +12,9 @@ import plotly.graph_objects as go
 from gpu_engine.findings.data import StudyData
 from gpu_engine.records import Measurement
 from gpu_engine.text.tables import Head, Table
-from gpu_engine.text.units import column, gflops, number, rate, ratio
-from web.figures import marks
+from gpu_engine.text.units import column, gflops, number, percent, rate
+from web.figures import markers
 from web.figures.base import LogAxis, blank, caption, escape, log_axis
-from web.figures.emphasis import OTHERS_MARKER
 from web.figures.formats.groups import (
     NO_RESULTS,
     NO_TIME,
@@ -27,21 +26,22 @@ from web.figures.formats.groups import (
     place_in_words,
     quiet,
 )
+from web.figures.highlighting import OTHERS_MARKER
 from web.figures.panels import Legend, Panels, panels
 from web.palette import position, style
 
 PANEL_PX = 360
 LABELS = 2
-"""Times the highest roof: room for what stands above it."""
+"""Upper end of the axis as a multiple of the highest roof: room for its label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
     """A kernel on a matrix.
 
-    intensity  2·nnz / compulsory bytes, in FLOP/byte: the same for every kernel of a matrix
-    roof       bytes/s that its floor divides by: the copy rate of the device at that footprint
-    share      of the roof; above 1 for a format that moves fewer bytes than CSR
+    intensity  2·nnz / compulsory bytes, in FLOP/byte: equal for all kernels of a matrix
+    roof       copy bandwidth in bytes/s at that footprint, from which the roofline time is computed
+    share      of the roofline; above 1 if a format moves fewer bytes than CSR
     """
 
     matrix: str
@@ -56,10 +56,10 @@ class Panel:
     """The timed kernels of matrices whose shape is known, on one device in one cache state.
 
     fastest  of each format on each matrix
-    roofs    the lowest and the highest with their names, one where they are equal: warm, small matrices have the
-             cache's
-    named    the formats in colours; the others are grey
-    reach    the least and the most that the best kernel of a matrix has of its roof; None where every machine was busy
+    roofs    the lowest and the highest with their names, one if they are equal: small matrices in a warm cache have the
+             bandwidth of the cache
+    named    the formats in color; the others are gray
+    reach    least and greatest share of the roofline of the best kernel of a matrix; None if all timings are too noisy
     """
 
     place: Place
@@ -71,7 +71,7 @@ class Panel:
 
 
 def info(data: StudyData) -> Panels[Panel]:
-    """A panel per device and cache that has a point."""
+    """Return a panel per device and cache state that has a point."""
     return Panels(
         tuple(
             _panel(place, groups, points, data)
@@ -82,7 +82,7 @@ def info(data: StudyData) -> Panels[Panel]:
 
 
 def draw(info: Panels[Panel]) -> go.Figure:
-    """GFLOP/s over arithmetic intensity, both log, a point per kernel and matrix, with the roofs of the bandwidth."""
+    """Return GFLOP/s over arithmetic intensity, both log, a point per kernel and matrix, with the rooflines."""
     if not info.panels:
         return blank(NO_RESULTS)
     every = [point for panel in info.panels for point in panel.points]
@@ -97,13 +97,15 @@ def draw(info: Panels[Panel]) -> go.Figure:
         if others := [point for point in panel.points if point.measurement.format not in panel.named]:
             figure.add_trace(_markers(others, "others", OTHERS_MARKER, legend), row=row, col=1)
         for name in named:
-            own = [point for point in panel.points if point.measurement.format == name]
-            if own:
+            points = [point for point in panel.points if point.measurement.format == name]
+            if points:
                 look = style(name)
-                figure.add_trace(_markers(own, name, marks.point(look.color, look.symbol, 7), legend), row=row, col=1)
+                figure.add_trace(
+                    _markers(points, name, markers.point(look.color, look.symbol, 7), legend), row=row, col=1
+                )
         for roof, name in panel.roofs.items():
             figure.add_trace(_roof(roof, name, x), row=row, col=1)
-    # Libraries are drawn first, behind our own, and listed last.
+    # Library kernels are drawn first, behind Sparsight kernels, and listed last.
     figure.update_layout(legend_traceorder="reversed")
     figure.update_xaxes(**x.settings)
     figure.update_yaxes(**y.settings, title_text="GFLOP/s")
@@ -112,37 +114,38 @@ def draw(info: Panels[Panel]) -> go.Figure:
 
 
 def table(info: Panels[Panel]) -> Table:
-    """The fastest kernel of each format on each matrix, with its share of the roof."""
+    """Return the fastest kernel of each format on each matrix, with its share of the roofline."""
     texts = (*(Head(text, numeric=False) for text in ("matrix", "device", "cache")), Head("intensity", "FLOP/byte"))
-    heads = (*texts, Head("roof"), Head("kernel", numeric=False), Head("rate", "GFLOP/s"), Head("of the CSR roof"))
+    heads = (
+        *texts,
+        Head("bandwidth"),
+        Head("kernel", numeric=False),
+        Head("throughput", "GFLOP/s"),
+        Head("roofline", "%"),
+    )
     rows: list[tuple[str, ...]] = []
     for panel in info.panels:
         rates = column([point.measurement.gflops for point in panel.fastest])
-        for point, own in zip(panel.fastest, rates, strict=True):
-            kernel = point.measurement.kernel, own, ratio(point.share)
+        for point, throughput in zip(panel.fastest, rates, strict=True):
+            kernel = point.measurement.kernel, throughput, percent(point.share)
             rows.append((point.matrix, *panel.place, number(point.intensity), rate(point.roof), *kernel))
     return Table(heads, tuple(rows))
 
 
 def summary(info: Panels[Panel]) -> str:
-    """What a product can reach at most, and how near the best kernels come."""
+    """Return what limits a kernel, and what share of it the best kernels reach."""
     if not info.panels:
         return NO_TIME
-    found = []
+    reached = []
     for panel in info.panels:
         if panel.reach is None:
             continue
-        low, high = map(ratio, panel.reach)
+        low, high = map(percent, panel.reach)
         reach = f"reaches {low}" if low == high else f"reaches {low} to {high}"
-        found.append(f"On {place_in_words(panel.place)} the fastest kernel of a matrix {reach} its roof.")
-    more = (
-        "The roof counts the bytes of CSR: the distance to it is what a better kernel could still gain, and a format "
-    )
-    more += "that stores less may pass it."
-    what = (
-        "Every kernel of every matrix under the copy bandwidth of the device, that of its cache or that of its memory."
-    )
-    return caption(what, found, (more,))
+        reached.append(f"On {place_in_words(panel.place)}, the fastest kernel of a matrix {reach} of its roofline.")
+    what = "Throughput of every kernel and matrix under the measured copy bandwidth of the cache or the memory."
+    more = "The roof assumes the bytes of CSR. A kernel below it can still gain. A format that stores fewer bytes can "
+    return caption(what, reached, (f"{more}exceed it.",))
 
 
 def _panel(place: Place, groups: Groups, points: tuple[Point, ...], data: StudyData) -> Panel:
@@ -168,14 +171,14 @@ def _points(groups: Groups, data: StudyData) -> tuple[Point, ...]:
 
 
 def _roofs(roofs: Sequence[float]) -> dict[float, str]:
-    """To three digits, with their names: floors are rounded, and equal roofs are one line."""
+    """Return the roofs, rounded to three digits, with their names; equal roofs are one line."""
     low, high = (float(f"{roof:.2e}") for roof in (min(roofs), max(roofs)))
     return {low: "bandwidth"} if low == high else {low: "memory", high: "cache"}
 
 
 def _markers(points: Sequence[Point], name: str, marker: dict[str, Any], legend: Legend) -> go.Scatter:
     formats = {point.measurement.format for point in points}
-    return marks.points(
+    return markers.points(
         [(point.intensity, point.measurement.gflops, _hover(point), point.measurement) for point in points],
         marker,
         **legend.entry(escape(name)),
@@ -185,7 +188,7 @@ def _markers(points: Sequence[Point], name: str, marker: dict[str, Any], legend:
 
 def _hover(point: Point) -> str:
     m = point.measurement
-    return marks.hover(m.kernel, f" on {point.matrix}", f"{gflops(m.gflops)}, {ratio(point.share)} the CSR roof")
+    return markers.hover(m.kernel, f" on {point.matrix}", f"{gflops(m.gflops)}, {percent(point.share)} of roofline")
 
 
 def _roof(roof: float, name: str, x: LogAxis) -> go.Scatter:
@@ -194,7 +197,7 @@ def _roof(roof: float, name: str, x: LogAxis) -> go.Scatter:
         x=ends,
         y=[end * roof / 1e9 for end in ends],
         mode="lines+text",
-        # Both rise to the right: a label is above the upper one at its end, and below the lower one where it begins.
+        # Both rise to the right: one label is above the end of the upper line, one below the start of the lower line.
         text=["", f"{name} {rate(roof)} "] if name == "cache" else [f" {name} {rate(roof)}", ""],
         textposition="top left" if name == "cache" else "bottom right",
         line={"width": 1.5},

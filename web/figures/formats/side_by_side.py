@@ -11,7 +11,7 @@ from gpu_engine.findings.ranking import join
 from gpu_engine.records import Measurement
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import column, gflops, number, seconds
-from web.figures import marks
+from web.figures import markers
 from web.figures.base import blank, escape, shorten
 from web.figures.formats.groups import (
     NO_RESULTS,
@@ -27,13 +27,13 @@ from web.palette import style
 
 BAR_PX, BETWEEN_PX = 8, 12
 MATRICES_MAX = 20
-"""Most matrices of a picture; the first ones of the selection are drawn, the table has all."""
+"""Maximum number of matrices in the drawing, the first of the selection; the table has all."""
 
 SERIES_PARAMETER = "series"
-"""The parameter that names the formats side by side: all, or those of a figure of the PELLR paper."""
+"""Name of the parameter that selects the formats: all, or those of a figure of the PELLR paper."""
 
 FIGURES = {"figure-11": FIGURE_11, "figure-12": FIGURE_12}
-"""A value of `series` → the formats of that figure of the paper, in its order and by its names."""
+"""Value of `series` → the formats of that figure of the paper, in its order and with its names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Line:
 class Panel:
     """The matrices on one device in one cache state by ascending sigma.
 
-    bars  the first MATRICES_MAX of the selection, each under its label; formats: with a time on any of these
+    bars  the first MATRICES_MAX of the selection by label; formats: those with a time on any of these matrices
     """
 
     place: Place
@@ -60,7 +60,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """The panels; formats: all of them, those with a time first; series: a key of FIGURES."""
+    """The panels; formats: all of them, the timed ones first; series: a key of FIGURES."""
 
     panels: tuple[Panel, ...]
     formats: tuple[str, ...]
@@ -68,21 +68,21 @@ class Info:
 
 
 def info(data: StudyData) -> Info:
-    """The fastest kernel of each format of the figure `series`, a key of FIGURES, on each matrix."""
+    """Return the fastest kernel of each format of the figure `series`, a key of FIGURES, on each matrix."""
     names = FIGURES[data.choice(SERIES_PARAMETER)]
     places = by_place([m for m in data.measurements if name_of(m) in names])
-    # A graph whose values are all 1 has competitors' times, and none of the paper's formats.
+    # A graph whose values are all 1 has times of library kernels only, not of the formats of the paper.
     places = {place: _compared(groups) for place, groups in places.items()}
-    found = {name_of(m) for groups in places.values() for group in groups.values() for m in group}
+    names_measured = {name_of(m) for groups in places.values() for group in groups.values() for m in group}
     timed = [name for groups in places.values() for name in _timed(groups, names)]
-    every = tuple(dict.fromkeys((*timed, *sorted(found))))
+    every = tuple(dict.fromkeys((*timed, *sorted(names_measured))))
     return Info(
         tuple(_panel(place, groups, data) for place, groups in places.items()), every, data.choice(SERIES_PARAMETER)
     )
 
 
 def draw(info: Info) -> go.Figure:
-    """GFLOP/s of the fastest kernel of each format, a group of bars a matrix, by ascending sigma from the top."""
+    """Return GFLOP/s of the fastest kernel of each format, a group of bars per matrix, by ascending σ."""
     if not any(line.fastest for panel in info.panels for line in panel.lines):
         return blank(NO_RESULTS)
     heights = [len(panel.bars) * (BAR_PX * len(panel.formats) + BETWEEN_PX) + BETWEEN_PX for panel in info.panels]
@@ -93,7 +93,7 @@ def draw(info: Info) -> go.Figure:
     for row, panel in enumerate(info.panels, start=1):
         for name in panel.formats:
             figure.add_trace(_bars(panel.bars, name, legend), row=row, col=1)
-        marks.label_rows(figure, row, [escape(label) for label in panel.bars])
+        markers.label_rows(figure, row, [escape(label) for label in panel.bars])
     figure.update_xaxes(rangemode="tozero")
     figure.update_xaxes(title_text="GFLOP/s", title_standoff=4, row=len(info.panels), col=1)
     figure.update_layout(legend_traceorder="normal")
@@ -101,7 +101,7 @@ def draw(info: Info) -> go.Figure:
 
 
 def table(info: Info) -> Table:
-    """GFLOP/s per matrix and format; a format without a time says why in a word."""
+    """Return GFLOP/s per matrix and format; a format without a time shows its state."""
     heads = (*(Head(text, numeric=False) for text in ("matrix", "device", "cache")), Head("σ"))
     rows = []
     for panel in info.panels:
@@ -113,30 +113,30 @@ def table(info: Info) -> Table:
 
 
 def summary(info: Info) -> str:
-    """What the bars show, and which matrices they leave out."""
+    """Return what the bars show, and which matrices they omit."""
     most = max((len(panel.lines) for panel in info.panels), default=0)
-    rest = marks.omission(min(MATRICES_MAX, most), most)
-    what = f"The fastest kernel of each format{_of_figure(info.series)}"
+    rest = markers.omission(min(MATRICES_MAX, most), most)
+    what = f"Throughput of the fastest kernel of each format{_of_figure(info.series)}"
     rates = (rate for panel in info.panels for line in panel.lines for rate in line.fastest.values())
-    intervals = marks.with_intervals(rate.measurement for rate in rates)
-    return f"{what}{intervals}; matrices by ascending σ from the top.{rest}"
+    intervals = markers.with_intervals(rate.measurement for rate in rates)
+    return f"{what}{intervals}. Matrices are sorted by ascending σ from the top.{rest}"
 
 
 def _of_figure(series: str) -> str:
-    """Which figure of the paper has these formats, and what stands for them where the names do not say it."""
+    """Return the figure of the paper that has these formats, and the kernels that its names stand for."""
     names = FIGURES[series]
     kernels = [f"{name} is {' or '.join(SERIES[name])}" for name in names if SERIES[name] != (name.lower(),)]
-    hyb = "HYB is ours by the 1/3 rule, the paper's was cuSPARSE's"
-    return f" of the paper's {series.replace('-', ' ').capitalize()} ({join([*kernels, hyb])})"
+    hyb = "HYB is the Sparsight kernel by the 1/3 rule, and cuSPARSE in the paper"
+    return f" of {series.replace('-', ' ').capitalize()} of the paper ({join([*kernels, hyb])})"
 
 
 def _compared(groups: Groups) -> Groups:
-    """The matrices with measurements of two formats at least."""
+    """Return the matrices with measurements of at least two formats."""
     return {i: group for i, group in groups.items() if len({name_of(m) for m in group}) > 1}
 
 
 def _timed(groups: Groups, names: Sequence[str]) -> list[str]:
-    """Those of the names with a time on any of these matrices."""
+    """Return the names that have a time on any of these matrices."""
     timed = {name_of(m) for group in groups.values() for m in group if m.median_s}
     return [name for name in names if name in timed]
 
@@ -150,7 +150,7 @@ def _panel(place: Place, groups: Groups, data: StudyData) -> Panel:
 
 
 def _line(matrix: MatrixFeatures, group: Sequence[Measurement]) -> Line:
-    """The line of a matrix; `group` is sorted, the fastest first."""
+    """Return the line of a matrix; `group` is sorted, the fastest first."""
     fastest: dict[str, Rate] = {}
     for m in group:
         if m.median_s:
@@ -159,7 +159,7 @@ def _line(matrix: MatrixFeatures, group: Sequence[Measurement]) -> Line:
 
 
 def _labels(ids: Iterable[str], data: StudyData) -> dict[str, str]:
-    """A label per matrix, different even where names are equal or too long to tell apart."""
+    """Return a label per matrix, distinct even if names are equal or too long to differ."""
     labels: dict[str, str] = {}
     for matrix_id in ids:
         label = shorten(data.matrix(matrix_id).name)
@@ -172,20 +172,20 @@ def _bars(lines: Mapping[str, Line], name: str, legend: Legend) -> go.Bar:
     look = style(next(rate.measurement.format for rate in rates.values()))
     values = [rate.measurement.gflops or 0.0 for rate in rates.values()]
     texts = [_hover(rate.measurement, label) for label, rate in rates.items()]
-    return marks.bars(
+    return markers.bars(
         [
             (value, escape(label), text, rate.measurement)
             for value, text, (label, rate) in zip(values, texts, rates.items(), strict=True)
         ],
-        marks.fill(look.color, look.pattern, opacity=0.45, size=5),
+        markers.fill(look.color, look.pattern, opacity=0.45, size=5),
         **legend.entry(name),
-        error_x=marks.intervals(values, [rate.interval for rate in rates.values()], width=0),
+        error_x=markers.intervals(values, [rate.interval for rate in rates.values()], width=0),
         meta={"role": "kernel", "format": name},
     )
 
 
 def _hover(m: Measurement, label: str) -> str:
-    return marks.hover(m.kernel, f" on {label}", f"{gflops(m.gflops)}, median {seconds(m.median_s)}")
+    return markers.hover(m.kernel, f" on {label}", f"{gflops(m.gflops)}, median {seconds(m.median_s)}")
 
 
 def _gflops(line: Line, name: str) -> float | None:

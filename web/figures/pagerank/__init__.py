@@ -1,6 +1,5 @@
-"""Figures of the `pagerank` study, one module each; after the CPMS PageRank paper (gpu_engine/pagerank/__init__.py).
+"""Figures of the `pagerank` study, one module per figure; after the CPMS PageRank paper (docs/pagerank.md).
 
-A module has `info`, which computes the numbers and names of the figure from the data of the study, and functions of
-that: `draw` makes the figure, `table` its numbers as text, `summary` the sentence that says what there is to see.
-A panel is a matrix on a device; runs of different devices share none.
+A module has `info`, which computes the numbers from the data of the study, and functions of it: `draw` returns the
+figure, `table` its numbers, and `summary` its text. Each graph, device, and set of parameters has its own panel.
 """

@@ -1,4 +1,4 @@
-"""Where the time of a run goes, by precision; Figure 5 of the CPMS PageRank paper."""
+"""Time of a run by precision; Figure 5 of the CPMS PageRank paper."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,13 +12,13 @@ from gpu_engine.records import Measurement
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import MISSING, percent, seconds
 from web.figures.base import blank, caption, escape
-from web.figures.marks import Mark, hover
+from web.figures.markers import Mark, hover
 from web.figures.pagerank.facets import Panels, axis_end, bar_panels, mark_fp64, panels_of
 from web.figures.pagerank.levels import CHANGE, LEVELS, Level, level_bars, levels_of
 from web.figures.panels import Legend
 
 PARTS = (*LEVELS, CHANGE)
-NO_TIME = "No run has a time in phases beside a run of the same kernel in fp64."
+NO_TIME = "No run has phase timings and a run of the same kernel in fp64."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Row:
 
 
 def info(data: StudyData) -> Panels[Row]:
-    """The runs with a time in phases beside a run of the same kernel in fp64."""
+    """Return the runs with phase timings and a run of the same kernel in fp64."""
 
     def row(group: RunGroup, run: Run) -> Row | None:
         parts = _shares(group, run) if run.array("pull_s") else {}
@@ -46,11 +46,11 @@ def info(data: StudyData) -> Panels[Row]:
 
 
 def draw(info: Panels[Row]) -> go.Figure:
-    """The time of each run over that of the same kernel in fp64, stacked by precision and changes of it."""
+    """Return the time of each run over that of the same kernel in fp64, stacked by precision and changes of it."""
     if not info.panels:
         return blank(NO_TIME)
     several = len(info.panels) > 1
-    panels = _quickest_first(info).folded(lambda row: row.precision).drawn
+    panels = _quickest_first(info).folded(lambda row: row.precision).visible
     used = [part for part in PARTS if any(part in row.parts for panel in panels for row in panel.rows)]
     labels = [[row.precision if several else row.label for row in panel.rows] for panel in panels]
     figure = bar_panels(panels, labels, len(used), "stack", "time, fp64 = 1")
@@ -67,9 +67,9 @@ def draw(info: Panels[Row]) -> go.Figure:
 
 
 def table(info: Panels[Row]) -> Table:
-    """Per run its time, that over the time of the same kernel in fp64, and the share of it by precision."""
+    """Return per run its time, its time over that of the same kernel in fp64, and the shares by precision."""
     names = ("matrix", "device", "run")
-    heads = (*(Head(name, numeric=False) for name in names), Head("time"), Head("over fp64", "same kernel"))
+    heads = (*(Head(name, numeric=False) for name in names), Head("time"), Head("time", "% of fp64"))
     rows = []
     for panel in info.panels:
         for row in panel.rows:
@@ -79,17 +79,17 @@ def table(info: Panels[Row]) -> Table:
 
 
 def summary(info: Panels[Row]) -> str:
-    """What the bars are made of."""
+    """Return what the bars consist of."""
     if not info.panels:
         return NO_TIME
-    quickest = "Of each precision the quickest run is drawn, whatever its kernel; the table has all."
+    quickest = "Only the fastest run of each precision is drawn; the table has all."
     return caption(
-        f"The time to convergence over that of the same kernel in fp64, by precision of the iterations.{info.omission}",
+        f"Time to convergence relative to the same kernel in fp64, by precision.{info.omission}",
         (),
         (
-            "A change of precision scales the ranks and at last turns segments into fp64; fused kernels of a GPU leave "
-            "the scaling to the next product.",
-            "The parts were timed one by one and are shown as shares of the median of whole runs.",
+            "A change of precision scales the ranks, and finally converts segments to fp64. Fused GPU kernels scale in "
+            "the next SpMV.",
+            "The phases were timed separately; the bars scale them to the median of complete runs.",
             quickest if len(info.panels) > 1 else "",
             info.cut,
         ),
@@ -102,7 +102,7 @@ def _bar(label: str, row: Row, part: Level) -> Mark:
 
 
 def _quickest_first(info: Panels[Row]) -> Panels[Row]:
-    """Of each precision the quickest run with the right ranks first; precisions in their order."""
+    """Return the panels with the fastest verified run of each precision first, precisions in their order."""
     if len(info.panels) == 1:
         return info
     return Panels(tuple(replace(panel, rows=tuple(sorted(panel.rows, key=_rank))) for panel in info.panels))
@@ -118,14 +118,14 @@ def _rank(row: Row) -> tuple[int, bool, float]:
 
 
 def _shares(group: RunGroup, run: Run) -> dict[Level, float]:
-    """The parts of a run, as far as there are any.
+    """Return the parts of a run over the time of fp64; empty if there are none.
 
-    Phases are timed apart, one event after the other; their shares are taken of the median of whole runs.
+    Phases are timed separately, one event after the other; their shares are applied to the median of complete runs.
     """
     ratio = speed_up(group.plain(run), run)
-    pull, settle, *changes = (run.array(f"{phase}_s") for phase in (*PHASES, CORRECT))
+    pull, norm, *changes = (run.array(f"{phase}_s") for phase in (*PHASES, CORRECT))
     split: dict[Level, float] = {}
-    for entry, *phases in zip(levels_of(run), pull, settle, strict=True):
+    for entry, *phases in zip(levels_of(run), pull, norm, strict=True):
         split[entry] = split.get(entry, 0.0) + sum(phases)
     split[CHANGE] = sum(map(sum, changes))
     total = sum(split.values())

@@ -1,4 +1,4 @@
-"""What fusing the kernels of an iteration gains: whole runs of the paper's kernels over runs of the fused ones."""
+"""Gain from kernel fusion: complete runs of the kernels of the paper over runs of fused kernels."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,24 +13,24 @@ from gpu_engine.records import Measurement
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import ratio, seconds
 from gpu_engine.verdicts.verdict import compare
-from web.figures import marks
-from web.figures.base import blank, caption, escape
-from web.figures.marks import hover
+from web.figures import markers
+from web.figures.base import blank, caption, escape, verdict_word
+from web.figures.markers import hover
 from web.figures.pagerank import dots
 from web.figures.pagerank.facets import Panels, axis_end, bar_panels, panels_of
 from web.palette import OTHERS, style
 
 NO_PAIR = (
-    "No graph here has a run of the paper's kernels one after the other (unfused-…) beside one of the fused kernels: "
-    "a study of all kernels on a GPU measures both."
+    "No graph has runs of both the separate kernels of the paper (unfused-…) and the fused kernels. "
+    "A GPU job with all kernels measures both."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A run in fused kernels and the same in kernels of their own; gain: how many times as fast the first is.
+    """A run with fused kernels and the same run with separate kernels; gain: speedup of the first over the second.
 
-    busy  whether the machine was, so that the gain is in no mean
+    busy  whether the timings are too noisy, so that no mean includes the gain
     """
 
     label: str
@@ -43,31 +43,31 @@ class Row:
 
     @property
     def format(self) -> str:
-        """The format of both."""
+        """Return the format of both runs."""
         return self.unfused.format
 
 
 def info(data: StudyData) -> Panels[Row]:
-    """The runs of the paper's kernels beside which the fused ones have a time, the ranks of both being right."""
+    """Return the runs of the paper that also have a timed fused run, both with verified ranks."""
     return panels_of(data, lambda group, run: _row(group, run, data))
 
 
 def draw(info: Panels[Row]) -> go.Figure:
-    """Time of the paper's kernels over that of the fused ones, a row a layout and precision."""
+    """Return the speedup of the fused kernels over separate kernels, a row per layout and precision."""
     if not info.panels:
         return blank(NO_PAIR)
     if len(info.panels) > 1:
-        return dots.draw(info, _dots, "unfused over fused")
-    panels = info.drawn
+        return dots.draw(info, _dots, "speedup of fused over unfused")
+    panels = info.visible
     labels = [[row.label for row in panel.rows] for panel in panels]
-    figure = bar_panels(panels, labels, 0, "overlay", "unfused over fused")
+    figure = bar_panels(panels, labels, 0, "overlay", "speedup of fused over unfused")
     for number, panel in enumerate(panels, start=1):
         for name in dict.fromkeys(row.format for row in panel.rows):
             alike = [row for row in panel.rows if row.format == name]
             bars = [(row.gain, escape(row.label), _hover(row), row.fused, row.unfused) for row in alike]
             look = style(name)
-            fill = marks.fill(look.color, look.pattern)
-            figure.add_trace(marks.bars(bars, fill, name=name, showlegend=False), row=number, col=1)
+            fill = markers.fill(look.color, look.pattern)
+            figure.add_trace(markers.bars(bars, fill, name=name, showlegend=False), row=number, col=1)
         end = axis_end((gain, True) for gain in (1.0, *(row.gain for row in panel.rows)))
         figure.update_xaxes(range=[0, end], row=number, col=1)
         figure.add_vline(x=1, line={"color": OTHERS, "dash": "dot", "width": 1}, row=number, col=1)
@@ -75,11 +75,11 @@ def draw(info: Panels[Row]) -> go.Figure:
 
 
 def table(info: Panels[Row]) -> Table:
-    """Per layout and precision both times and their ratio."""
+    """Return per layout and precision both times and the speedup."""
     names = tuple(Head(name, numeric=False) for name in ("matrix", "device", "run"))
-    times = Head("time", "fused"), Head("time", "unfused"), Head("unfused", "over fused")
+    times = Head("time", "fused"), Head("time", "unfused"), Head("speedup", "fused vs unfused")
     rows = (
-        (*panel.place, row.label, *_times(row), ratio(row.gain), row.verdict)
+        (*panel.place, row.label, *_times(row), ratio(row.gain), verdict_word(row.verdict))
         for panel in info.panels
         for row in panel.rows
     )
@@ -87,17 +87,17 @@ def table(info: Panels[Row]) -> Table:
 
 
 def summary(info: Panels[Row]) -> str:
-    """What the bars are, and the geometric mean of each layout and precision."""
+    """Return what the bars are, and the geometric mean of each layout and precision."""
     if not info.panels:
         return NO_PAIR
     every = [row for panel in info.panels for row in panel.rows if not row.busy]
     named = ", ".join(f"{name} {ratio(mean)}" for name, mean in _means(every))
     return caption(
-        "The time to convergence of kernels one after the other, as in the paper, over that of the same fused.",
+        "Speedup to convergence of fused kernels over the separate kernels of the paper.",
         (),
         (
-            f"Geometric means: {named}." if named else "",
-            "Not fused are the product, each norm in two steps, the scaling of the ranks and their conversion.",
+            f"Geometric-mean speedups: {named}." if named else "",
+            "Unfused: separate kernels for SpMV, each norm in two steps, scaling of the ranks, and conversion.",
         ),
     )
 
@@ -123,7 +123,7 @@ def _means(rows: Sequence[Row]) -> Iterable[tuple[str, float]]:
 
 def _hover(row: Row) -> str:
     fused, unfused = _times(row)
-    return hover(row.label, "", f"{ratio(row.gain)}: {fused} fused, {unfused} in kernels of their own")
+    return hover(row.label, "", f"speedup {ratio(row.gain)}: {fused} fused, {unfused} in separate kernels")
 
 
 def _times(row: Row) -> tuple[str, str]:

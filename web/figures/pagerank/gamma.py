@@ -1,4 +1,4 @@
-"""How a run converges: γ of every iteration, and under which precision it counts."""
+"""Convergence of a run: γ of every iteration, and the precision of the iteration."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.runs import FP64, FREE, SCHEDULE, Run, RunGroup, has_right_ranks, power
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import MISSING, count
-from web.figures import marks
+from web.figures import markers
 from web.figures.base import blank, caption, escape, log_axis
 from web.figures.pagerank.facets import COLUMNS, NO_RUN, Panel, Panels, axis_end, headings, panels_of
 from web.figures.pagerank.levels import LEVELS, RUN_RANK, Level, Stretch, legend_entry, levels_of, stretches
@@ -18,18 +18,18 @@ from web.palette import DASHES, OTHERS
 
 PANEL_PX, SMALL_PX = 320, 190
 POINTS_MAX = 5_000
-"""Most points of the lines of a figure; of longer runs every second, third … iteration is one."""
+"""Maximum number of points of all lines; longer runs show every second, third … iteration."""
 
 RUN_DASHES = (*DASHES, "longdashdot", "2px,6px")
-"""Of the precisions and schedules: more than there are formats to a colour."""
+"""Dashes of precisions and schedules: more than the formats of a color need."""
 
 MARKERS = 24
-"""Of a run, about: a narrow screen keeps them apart. Where the precision changes there is one in any case."""
+"""Approximate number of markers of a run, so that narrow screens separate them; each new precision has one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A marked iteration, counted from 1: what it counts under, its γ, and the segments that it reads and writes."""
+    """A marked iteration, counted from 1: its precision, its γ, and the segments that it reads and writes."""
 
     level: Level
     iteration: int
@@ -40,12 +40,12 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A run; name: the precision and what sets its schedule apart.
+    """A run; name: the precision and what distinguishes its schedule.
 
-    alike   what runs that converge alike have in common: precision and schedule
-    marks   evenly spread iterations, and the first of each precision; γ = 0 has no place on a log scale
+    alike      key of runs that converge alike: precision and schedule
+    marks      evenly spread iterations, and the first of each precision; a log scale has no position for γ = 0
     stretches  of its precisions
-    raised  (iteration, its γ) before each iteration that writes more segments than it reads
+    raised     (iteration, its γ) before each iteration that writes more segments than it reads
     """
 
     label: str
@@ -62,32 +62,32 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """The runs with a γ; lines: of each precision and schedule the first run, since they converge alike."""
+    """The runs with a γ; lines: the first run of each precision and schedule, since they converge alike."""
 
     panels: Panels[Row]
     lines: Panels[Row]
 
 
 def info(data: StudyData) -> Info:
-    """γ of every iteration of every run."""
+    """Return γ of every iteration of every run."""
     panels = panels_of(data, lambda group, run: _row(group, run, data) if any(run.array("gamma")) else None)
     several = len(panels.panels) > 1
     return Info(panels, Panels(tuple(_first_alike(panel, 1 if several else None) for panel in panels.panels)))
 
 
 def draw(info: Info) -> go.Figure:
-    """γ on a log scale over the iterations, a panel a matrix, a line a run, markers by the precision."""
+    """Return γ on a log scale over the iterations, a panel per matrix, a line per run, markers by precision."""
     if not info.lines.panels:
         return blank(NO_RUN)
-    drawn = info.lines.drawn
-    rows = [row for panel in drawn for row in panel.rows]
+    visible_panels = info.lines.visible
+    rows = [row for panel in visible_panels for row in panel.rows]
     names = list(dict.fromkeys(row.name for row in rows))
     step = -(-sum(len(row.gammas) for row in rows) // POINTS_MAX)
     used = [entry for entry in LEVELS if any(entry in row.levels for row in rows)]
-    height = SMALL_PX if len(drawn) > 1 else PANEL_PX
-    figure = panels(headings(drawn), [height] * len(drawn), len(names) + len(used), across=COLUMNS)
+    height = SMALL_PX if len(visible_panels) > 1 else PANEL_PX
+    figure = panels(headings(visible_panels), [height] * len(visible_panels), len(names) + len(used), across=COLUMNS)
     legend = Legend()
-    for number, panel in enumerate(drawn, start=1):
+    for number, panel in enumerate(visible_panels, start=1):
         place = {"row": number, "col": 1}
         for row in panel.rows:
             dash = RUN_DASHES[names.index(row.name) % len(RUN_DASHES)]
@@ -97,14 +97,14 @@ def draw(info: Info) -> go.Figure:
         figure.update_xaxes(range=[0, end], **place)
     axis = log_axis([gamma for row in rows for gamma in row.gammas if gamma])
     figure.update_yaxes(**axis.settings, title_text="γ")
-    figure.update_xaxes(title_text="iteration", title_standoff=4, row=len(drawn))
+    figure.update_xaxes(title_text="iteration", title_standoff=4, row=len(visible_panels))
     return figure
 
 
 def table(info: Info) -> Table:
-    """Per run how many iterations it took, γ at the first and the last, and γ where the precision was raised."""
+    """Return per run the iterations, the first and the last γ, and γ at each raise of the precision."""
     heads = (*(Head(text, numeric=False) for text in ("matrix", "device", "run")), Head("iterations"))
-    gammas = (Head("γ", "start_segments"), Head("γ", "last"), Head("γ when raised", "iteration: γ", numeric=False))
+    gammas = (Head("γ", "first"), Head("γ", "last"), Head("γ when raised", "iteration: γ", numeric=False))
     rows = []
     for panel in info.panels.panels:
         for row in panel.rows:
@@ -115,20 +115,22 @@ def table(info: Info) -> Table:
 
 
 def summary(info: Info) -> str:
-    """What the markers mean, and whether fewer bits cost iterations."""
+    """Return what the markers mean, and whether lower precision costs iterations."""
     if not info.lines.panels:
         return NO_RUN
-    text = "γ, the change of the ranks in an iteration; the colour says under which precision an iteration counts, a "
-    text += f"marker where it begins.{info.lines.omission}"
-    first = "Of each precision the first schedule is drawn; the table has all." if len(info.lines.panels) > 1 else ""
-    falls = "γ falls along the same line in every precision until it nears what the precision resolves."
+    text = "γ: change of the ranks per iteration. Colors show the precision, markers the start of each precision."
+    text += info.lines.omission
+    first = (
+        "Only the first schedule of each precision is drawn; the table has all." if len(info.lines.panels) > 1 else ""
+    )
+    falls = "All precisions converge alike until γ reaches the resolution of the stored mantissa."
     return caption(text, (), (falls, first, info.lines.cut))
 
 
 def _row(group: RunGroup, run: Run, data: StudyData) -> Row:
     gammas, read, written = (run.array(name) for name in ("gamma", "read", "written"))
     levels, label = levels_of(run), group.label(run)
-    # In all bits from the first iteration on, a run goes as one in fp64: without values, and with segments.
+    # With all bits from the first iteration on, a run converges as one in fp64: pattern-only, and with segments.
     whole = run.storage == FREE or (run.segments and not run.in_fewer_bits)
     precision = FP64 if whole else run.storage
     schedule = (run.measurement.axes.get(name, "") for name in SCHEDULE if run.in_fewer_bits)
@@ -147,7 +149,7 @@ def _row(group: RunGroup, run: Run, data: StudyData) -> Row:
 
 
 def _first_alike(panel: Panel[Row], depth: int | None) -> Panel[Row]:
-    """The first run of each precision and schedule; depth: 1 for the first of each precision."""
+    """Return the panel with the first run of each precision and schedule; depth: 1 for the first of each precision."""
     alike: dict[tuple[str, ...], Row] = {}
     for row in panel.rows:
         alike.setdefault(row.alike[:depth], row if depth is None else replace(row, name=row.alike[0]))
@@ -155,7 +157,7 @@ def _first_alike(panel: Panel[Row], depth: int | None) -> Panel[Row]:
 
 
 def _entry(row: Row, dash: str, legend: Legend) -> go.Scatter:
-    """What the dashes of a run are in the legend, where colours are of precisions."""
+    """Return the legend entry of the dashes of a run; colors stand for precisions."""
     line = {"color": OTHERS, "dash": dash, "width": 1.5}
     return go.Scatter(
         **legend.entry(escape(row.name)),
@@ -169,13 +171,13 @@ def _entry(row: Row, dash: str, legend: Legend) -> go.Scatter:
 
 
 def _lines(row: Row, dash: str, step: int, legend: Legend) -> Iterator[go.Scatter]:
-    """A line in the colour of each precision, from the last iteration before it on."""
+    """Yield a line in the color of each precision, from the last iteration before it."""
     for part in row.stretches:
-        places = sorted({*range(max(0, part.begin - 1), part.end, step), part.end - 1})
+        indices = sorted({*range(max(0, part.begin - 1), part.end, step), part.end - 1})
         yield go.Scatter(
             **legend_entry(part.level, legend),
-            x=[place + 1 for place in places],
-            y=[row.gammas[place] or None for place in places],
+            x=[i + 1 for i in indices],
+            y=[row.gammas[i] or None for i in indices],
             mode="lines",
             line={"color": part.level.color, "dash": dash, "width": 2},
             hoverinfo="skip",
@@ -184,7 +186,7 @@ def _lines(row: Row, dash: str, step: int, legend: Legend) -> Iterator[go.Scatte
 
 
 def _markers(row: Row) -> go.Scatter:
-    """The first iteration of each precision, and some between that tell what they are."""
+    """Return the first iteration of each precision, and some between them with hover texts."""
     begins = {part.begin + 1 for part in row.stretches}
     marker = {
         "color": [mark.level.color for mark in row.marks],
@@ -193,7 +195,7 @@ def _markers(row: Row) -> go.Scatter:
         "size": [8 if mark.iteration in begins else 3 for mark in row.marks],
     }
     points = [(mark.iteration, mark.gamma, _hover(row, mark)) for mark in row.marks]
-    return marks.points(points, marker, showlegend=False, meta={"role": "level"})
+    return markers.points(points, marker, showlegend=False, meta={"role": "level"})
 
 
 def _marked(levels: Sequence[Level]) -> list[int]:
@@ -205,4 +207,4 @@ def _hover(row: Row, mark: Mark) -> str:
     lines = [f"iteration {mark.iteration}: γ = {power(mark.gamma)}"]
     if row.segments:
         lines.append(f"reads {mark.read:.0f} and writes {mark.written:.0f} of {row.segments} segments")
-    return marks.hover(row.label, "", *lines)
+    return markers.hover(row.label, "", *lines)

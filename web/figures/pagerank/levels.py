@@ -1,4 +1,4 @@
-"""The precisions that an iteration can have, each with a colour, a hatching and a marker: any one is enough."""
+"""Precisions of an iteration, each with a color, a hatching, and a marker, any of which identifies it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from typing import Any
 import plotly.graph_objects as go
 
 from gpu_engine.findings.pagerank.runs import Run
-from web.figures import marks
+from web.figures import markers
 from web.figures.base import escape
-from web.figures.marks import Mark, hover
+from web.figures.markers import Mark, hover
 from web.figures.panels import Legend
 from web.palette import OKABE_ITO
 
@@ -34,13 +34,13 @@ LEVELS = (
     Level("64 bit", OKABE_ITO[0], "", "circle"),
     Level("IEEE fp32", OKABE_ITO[3], "-", "cross"),
 )
-"""Few bits to many; 64 bits are fp64 whether they were segments before or not."""
+"""Precisions by ascending bits; 64 bits are fp64, with or without segments."""
 
 RUN_RANK = 1
-"""Runs come first in a legend."""
+"""Legend rank of runs, which come first."""
 
 CHANGE = Level("change", OKABE_ITO[5], "+", "x")
-"""Scaling ‖p‖₁ to 1, turning segments into fp64, and adding what mends the ranks."""
+"""Changes of precision: scaling ‖p‖₁ to 1, converting segments to fp64, and adding corrections to the ranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +53,19 @@ class Stretch:
 
 
 def level(name: str) -> Level:
-    """The precision of that name."""
+    """Return the precision of that name."""
     return next(entry for entry in LEVELS if entry.name == name)
 
 
 def level_of(run: Run, segments: float) -> Level:
-    """The precision of so many segments of a value of the run, or of a pass of a refinement."""
+    """Return the precision of a number of segments of the run, or of a pass of iterative refinement."""
     if not run.precisions:
         return level("IEEE fp32" if run.precision == "fp32" else "64 bit")
     return level(f"{WORD_BITS // run.precisions * int(segments)} bit")
 
 
 def levels_of(run: Run) -> list[Level]:
-    """The precision under which each iteration counts: that of what it writes."""
+    """Return the precision of each iteration: that of the ranks that it writes."""
     written = run.array("written")
     # A run has hundreds of iterations and at most four levels.
     known = {segments: level_of(run, segments) for segments in set(written)}
@@ -73,7 +73,7 @@ def levels_of(run: Run) -> list[Level]:
 
 
 def stretches(levels: Sequence[Level]) -> Iterator[Stretch]:
-    """The precisions of a run one after the other."""
+    """Yield the precisions of a run one after the other."""
     begin = 0
     for entry, members in groupby(levels):
         end = begin + sum(1 for _ in members)
@@ -82,24 +82,24 @@ def stretches(levels: Sequence[Level]) -> Iterator[Stretch]:
 
 
 def legend_entry(entry: Level, legend: Legend) -> dict[str, Any]:
-    """The settings of a trace of that precision: once in the legend, behind all runs, few bits first."""
-    place = (*LEVELS, CHANGE).index(entry)
-    return {**legend.entry(entry.name), "legendrank": RUN_RANK + 1 + place}
+    """Return the settings of a trace of that precision: one legend entry, after all runs, few bits first."""
+    rank = (*LEVELS, CHANGE).index(entry)
+    return {**legend.entry(entry.name), "legendrank": RUN_RANK + 1 + rank}
 
 
 def level_bars(entry: Level, bars: Sequence[Mark], legend: Legend, **options: Any) -> go.Bar:
-    """Horizontal bars of one precision."""
-    return marks.bars(bars, marks.fill(entry.color, entry.pattern), **legend_entry(entry, legend), **options)
+    """Return horizontal bars of one precision."""
+    return markers.bars(bars, markers.fill(entry.color, entry.pattern), **legend_entry(entry, legend), **options)
 
 
 def stretch_bars(rows: Mapping[str, Sequence[Stretch]], legend: Legend) -> Iterator[go.Bar]:
-    """The stretches of each precision in the rows that have it; rows: label → its stretches."""
+    """Yield the stretches of each precision in the rows that have it; rows: label → its stretches."""
     for entry in LEVELS:
-        own = [(label, part) for label, parts in rows.items() for part in parts if part.level is entry]
-        texts = [f"iterations {part.begin + 1} to {part.end} in {entry.name}" for _, part in own]
+        labeled = [(label, part) for label, parts in rows.items() for part in parts if part.level is entry]
+        texts = [f"iterations {part.begin + 1} to {part.end}: {entry.name}" for _, part in labeled]
         bars = [
             (part.end - part.begin, escape(label), hover(label, "", text))
-            for (label, part), text in zip(own, texts, strict=True)
+            for (label, part), text in zip(labeled, texts, strict=True)
         ]
         if bars:
-            yield level_bars(entry, bars, legend, base=[part.begin for _, part in own])
+            yield level_bars(entry, bars, legend, base=[part.begin for _, part in labeled])

@@ -1,4 +1,4 @@
-"""The matrices of the CPMS PageRank paper and their iterations: Tables I and II, as printed."""
+"""Matrices of the CPMS PageRank paper and their iterations: Tables I and II, as printed."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from gpu_engine.text.units import count
 
 @dataclass(frozen=True, slots=True)
 class PaperRow:
-    """A matrix of the paper; n, nnz and empty rows of what was measured: of a symmetric one the lower triangle.
+    """A matrix of the paper; n, nnz, and empty rows of the measured matrix: the lower triangle of a symmetric one.
 
     two, four  iterations that wrote 1, 2 … segments; total: as printed, which is not always their sum
     """
@@ -54,23 +54,23 @@ PAPER = (
 )
 
 REMARKS = (
-    "These are other matrices than those measured here: compare within a family, and not number by number.",
-    "As printed, on an NVIDIA V100 with δ = 0.85 and ε = 10⁻¹⁰; of symmetric matrices the lower triangle. The rule "
-    "that raised the precision is not printed; ours is. The single iteration of web-BerkStan in 48 bits is what a "
-    "rule gives that takes γ after the ranks are scaled: the jump of their norm looks like a stall then.",
+    "These matrices are not the measured ones: compare within a family, not number by number.",
+    "As printed, on an NVIDIA V100 with δ = 0.85 and ε = 10⁻¹⁰; symmetric matrices as lower triangle. The paper does "
+    "not print the rule that raises the precision; Sparsight documents its own. The single 48-bit iteration of "
+    "web-BerkStan suggests a rule that takes γ after scaling the ranks: the jump of their norm looks like a stall.",
 )
 
 
 def remarks() -> tuple[str, ...]:
-    """What to know of the table before comparing with it, in sentences."""
+    """Return notes on comparisons with the table, as sentences."""
     odd = [
         f"{row.name} ({by_segments(row.two)}, total {row.two_total})" for row in PAPER if sum(row.two) != row.two_total
     ]
-    return (*REMARKS, f"With two segments the printed totals are not the sums of their rows for {join(odd)}.")
+    return (*REMARKS, f"With two segments, the printed totals differ from the sums of their rows for {join(odd)}.")
 
 
 def table() -> Table:
-    """The rows as printed, iterations by segments."""
+    """Return the rows as printed, iterations by segments."""
     heads = tuple(Head(text, numeric=False) for text in ("matrix", "family"))
     numbers = (Head("pages"), Head("links"), Head("dangling", "pages"), Head("fp64", "iterations"))
     segments = (Head("2 segments", "32/64 bit"), Head("total"), Head("4 segments", "16/32/48/64 bit"), Head("total"))

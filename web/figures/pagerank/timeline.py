@@ -1,4 +1,4 @@
-"""Which precision when: the schedules of the runs side by side."""
+"""Precision per iteration: the schedules of the runs side by side."""
 
 from dataclasses import dataclass
 from typing import TypeVar
@@ -19,7 +19,7 @@ from web.figures.panels import Legend
 class Line:
     """The precisions of a run, one after the other.
 
-    alike  what runs that go alike are called, whatever the layout; is_right: whether the ranks are
+    alike  key of runs that converge alike, in any layout; is_right: whether the ranks are verified
     """
 
     label: str
@@ -28,14 +28,14 @@ class Line:
     stretches: tuple[Stretch, ...]
 
 
-FOLDED = "Runs that differ in their layout alone go alike, and are one row; the table has all."
+FOLDED = "Runs that differ only in their layout share a row; the table has all."
 
 LineT = TypeVar("LineT", bound=Line)
 
 
 @dataclass(frozen=True, slots=True)
 class Row(Line):
-    """A run: its iterations, and by precision, in the order of LEVELS; fp64: those of the same kernel in fp64."""
+    """A run: its iterations, in total and by precision as in LEVELS; fp64: those of the same kernel in fp64."""
 
     iterations: int
     by_level: tuple[int, ...]
@@ -43,7 +43,7 @@ class Row(Line):
 
 
 def info(data: StudyData) -> Panels[Row]:
-    """The runs with a trace of what they write."""
+    """Return the runs with a trace of the segments that they write."""
 
     def row(group: RunGroup, run: Run) -> Row | None:
         levels, plain = levels_of(run), group.plain(run)
@@ -59,30 +59,30 @@ def info(data: StudyData) -> Panels[Row]:
 
 
 def draw(info: Panels[Row]) -> go.Figure:
-    """A row a run, a bar for each stretch of iterations that count under one precision."""
+    """Return a row per run, a bar per stretch of iterations with one precision."""
     return draw_lines(info, NO_RUN)
 
 
 def draw_lines(info: Panels[LineT], nothing: str) -> go.Figure:
-    """The precisions of each row; nothing: what is said where there is none."""
+    """Return the precisions of each row; nothing: the sentence if there are no rows."""
     if not info.panels:
         return blank(nothing)
     several = len(info.panels) > 1
-    panels = info.folded(lambda row: row.alike).drawn
+    panels = info.folded(lambda row: row.alike).visible
     used = {part.level for panel in panels for row in panel.rows for part in row.stretches}
     lines = [{row.alike if several else row.label: row.stretches for row in panel.rows} for panel in panels]
     figure = bar_panels(panels, list(map(list, lines)), len(used), "overlay", "iterations")
     legend = Legend()
-    for number, (panel, own) in enumerate(zip(panels, lines, strict=True), start=1):
+    for number, (panel, line_stretches) in enumerate(zip(panels, lines, strict=True), start=1):
         end = axis_end((row.stretches[-1].end, row.is_right) for row in panel.rows)
         figure.update_xaxes(range=[0, end], row=number, col=1)
-        for trace in stretch_bars(own, legend):
+        for trace in stretch_bars(line_stretches, legend):
             figure.add_trace(trace, row=number, col=1)
     return figure
 
 
 def table(info: Panels[Row]) -> Table:
-    """Table II of the paper for the matrices here: iterations by precision, and those of the same kernel in fp64."""
+    """Return Table II of the paper for the measured matrices: iterations by precision, and in fp64."""
     names = ("matrix", "device", "run")
     heads = (*(Head(name, numeric=False) for name in names), *(Head(entry.name) for entry in LEVELS))
     rows = []
@@ -94,11 +94,8 @@ def table(info: Panels[Row]) -> Table:
 
 
 def summary(info: Panels[Row]) -> str:
-    """What the bars are."""
+    """Return what the bars are."""
     if not info.panels:
         return NO_RUN
-    text = (
-        "The iterations of each run by the precision that they write; a kernel that ran under several schedules has a "
-    )
-    text += f"row for each.{info.omission}"
+    text = f"Iterations of each run by precision; a kernel has a row per schedule.{info.omission}"
     return caption(text, (), (FOLDED if len(info.panels) > 1 else "", info.cut))

@@ -1,4 +1,4 @@
-"""What another schedule, or another ε, would have done: the switch rule replayed on the γ of a stored trace."""
+"""Predicted effect of another schedule or another ε: the switch rule replayed on the γ of a stored trace."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,26 +26,22 @@ from web.palette import style
 
 SEGMENTS: tuple[Literal[2, 4], ...] = (2, 4)
 EPSILON, REPLAY = "epsilon", "replay"
-NOTHING = "No run here has a trace to replay."
+NOTHING = "No run has a trace to replay."
 
 CAVEAT = (
-    "A replay knows only the γ that were stored: those that fewer segments would have given are not known, so stalls "
-    "and iterations that a lower precision adds do not show, and it is exact up to where it first departs from the "
-    "schedule that wrote the trace."
+    "A replay uses the stored γ, so it does not show stalls or extra iterations of a lower precision. "
+    "It is exact up to its first difference from the schedule of the trace."
 )
 
-
-PREDICTED = (
-    "Predicted times put the measured iterations of each kernel together as the replay has them, fp64 until the same ε."
-)
+PREDICTED = "Predicted times add up the measured iterations of each kernel as replayed; fp64 runs until the same ε."
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """A measured kernel under the replayed schedule.
 
-    more     iterations beyond those measured; time_s: until ε
-    faster   the measured time over that; speed_up: over the same kernel in fp64 until the same ε, None without it
+    more      iterations beyond the measured ones; time_s: until ε
+    faster    measured over predicted time; speed_up: over the same kernel in fp64 until the same ε, None without it
     """
 
     more: int
@@ -58,9 +54,9 @@ class Prediction:
 class Row(Line):
     """A replay or a measured run.
 
-    run        the measured one; None of a replay; busy: whether the machine was
+    run        the measured run; None of a replay; busy: whether its timings are too noisy
     counts     iterations that wrote 1, 2 … segments
-    predicted  of a measured run, where all of its iterations are known
+    predicted  of a measured run, if all its iterations are known
     """
 
     name: str
@@ -74,9 +70,9 @@ class Row(Line):
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """The panels, the replay on top of each, below it the runs measured with as many segments.
+    """The panels, the replay on top of each, below it the runs measured with equally many segments.
 
-    kernels  whose traces are replayed; schedule: under which rule; epsilon: until which, 0: those of the runs
+    kernels  whose traces are replayed; schedule: the replayed rule; epsilon: where runs end, 0: at their own ε
     """
 
     panels: Panels[Row]
@@ -86,14 +82,14 @@ class Info:
 
     @property
     def graphs(self) -> int:
-        """How many graphs, devices and parameters there are."""
+        """Return the number of combinations of graph, device, and parameters."""
         return len({panel.place for panel in self.panels.panels})
 
 
 def info(data: StudyData) -> Info:
-    """The chosen kernel's trace, by default one in fp64, under the chosen schedule; one in fp64 with 2 and 4 segments.
+    """Return the trace of the selected kernel under the selected schedule, an fp64 trace with 2 and 4 segments.
 
-    Raises ParameterError where the schedule is none, or ε.
+    By default the trace is one in fp64. Raises ParameterError if the schedule or ε is invalid.
     """
     epsilon = chosen_epsilon(data)
     panels, kernels, schedules = [], [], []
@@ -102,7 +98,7 @@ def info(data: StudyData) -> Info:
         run = _replayed(group, data.choice(REPLAY))
         for segments in () if run is None else (run.segments,) if run.segments else SEGMENTS:
             schedule = chosen_schedule(data, segments)
-            # Two segments cannot begin with three.
+            # Two segments cannot start with three.
             if run is None or schedule is None:
                 continue
             written = replay(_until(run, epsilon), schedule)
@@ -118,19 +114,19 @@ def info(data: StudyData) -> Info:
 
 
 def draw(info: Info) -> go.Figure:
-    """Of one graph a panel a number of segments: the replay on top, below it the runs measured with as many.
+    """Return a panel per number of segments of one graph: the replay on top, below it the measured runs.
 
-    Of several graphs the predicted speed-ups, a row a kernel, a point a graph.
+    For several graphs, return the predicted speedups, a row per kernel, a point per graph.
     """
     if info.graphs < 2:
         return draw_lines(info.panels, NOTHING)
     if not any(_dots(row) for panel in info.panels.panels for row in panel.rows):
         return blank(NOTHING)
-    return dots.draw(info.panels, _dots, "speed-up over fp64, predicted")
+    return dots.draw(info.panels, _dots, "predicted speedup over fp64")
 
 
 def table(info: Info) -> Table:
-    """A row per replay and measured run: its schedule, iterations and time, and what the replay makes of them."""
+    """Return a row per replay and measured run: schedule, iterations, time, and the prediction."""
     heads = tuple(Head(text, numeric=False) for text in ("matrix", "device", "run", "schedule"))
     rows = [
         (*panel.place, row.name, row.schedule, by_segments(row.counts), count(row.iterations), *_times(row))
@@ -138,12 +134,12 @@ def table(info: Info) -> Table:
         for row in panel.rows
     ]
     measured = Head("iterations", "by segments"), Head("iterations"), Head("time", "measured")
-    predicted = Head("Δ iterations", "replayed"), Head("time", "predicted"), Head("faster", "than measured")
-    return Table((*heads, *measured, *predicted, Head("speed-up", "over fp64")), tuple(rows))
+    predicted = Head("Δ iterations", "replayed"), Head("time", "predicted"), Head("speedup", "over measured")
+    return Table((*heads, *measured, *predicted, Head("speedup", "over fp64")), tuple(rows))
 
 
 def summary(info: Info) -> str:
-    """Which rule is replayed on what, what it would gain, and what a replay cannot know."""
+    """Return the replayed rule, the predicted speedup, and the limits of a replay."""
     if not info.kernels:
         return NOTHING
     until = f" until γ < {info.epsilon:g}" if info.epsilon else ""
@@ -153,18 +149,20 @@ def summary(info: Info) -> str:
 
 
 def _best(info: Info) -> str:
-    """The kernel with the highest predicted mean over several graphs, beside its mean as measured."""
-    found: dict[str, list[tuple[float, float]]] = {}
+    """Return the kernel with the highest predicted mean over several graphs, with its mean over the measured time."""
+    pairs_by_kernel: dict[str, list[tuple[float, float]]] = {}
     for row in (row for panel in info.panels.panels for row in panel.rows):
-        own = row.predicted
-        if row.run and own and own.speed_up and not row.busy:
-            found.setdefault(row.run.measurement.kernel, []).append((own.speed_up, own.faster))
-    if info.graphs < 2 or not found:
+        predicted = row.predicted
+        if row.run and predicted and predicted.speed_up and not row.busy:
+            pairs_by_kernel.setdefault(row.run.measurement.kernel, []).append((predicted.speed_up, predicted.faster))
+    if info.graphs < 2 or not pairs_by_kernel:
         return ""
-    means = {kernel: [geometric_mean(each) for each in zip(*pairs, strict=True)] for kernel, pairs in found.items()}
+    means = {
+        kernel: [geometric_mean(each) for each in zip(*pairs, strict=True)] for kernel, pairs in pairs_by_kernel.items()
+    }
     kernel, (speed_up, faster) = max(means.items(), key=lambda item: item[1][0])
-    said = f"{ratio(speed_up)} the speed of fp64 in the geometric mean, {ratio(faster)} that of what was measured"
-    return f"Highest is {kernel}: {said}."
+    speedups = f"geometric-mean speedup {ratio(speed_up)} over fp64, {ratio(faster)} over the measured runs"
+    return f"Best predicted kernel: {kernel}, {speedups}."
 
 
 def _dots(row: Row) -> list[dots.Dot]:
@@ -175,19 +173,25 @@ def _dots(row: Row) -> list[dots.Dot]:
 
 
 def _times(row: Row) -> tuple[str, ...]:
-    """The cells of a measured run's times."""
+    """Return the cells of the times of a measured run."""
     if row.run is None:
         return ("",) * 5
-    own, measured = row.predicted, seconds(row.run.measurement.median_s)
-    if own is None:
+    predicted, measured = row.predicted, seconds(row.run.measurement.median_s)
+    if predicted is None:
         return (measured, *(MISSING,) * 4)
-    return measured, f"{own.more:+d}", seconds(own.time_s), ratio(own.faster), ratio(own.speed_up)
+    return (
+        measured,
+        f"{predicted.more:+d}",
+        seconds(predicted.time_s),
+        ratio(predicted.faster),
+        ratio(predicted.speed_up),
+    )
 
 
 def chosen_schedule(data: StudyData, segments: int) -> Schedule | None:
-    """The schedule of a selection, its defaults filled in; None where it begins with more segments than there are.
+    """Return the selected schedule with its defaults; None if it starts with more segments than there are.
 
-    Raises ParameterError for what is no number, or out of bounds.
+    Raises ParameterError for a value that is not a number or out of bounds.
     """
     values: dict[str, Any] = {name: _number(name, data.choice(name)) for name in SCHEDULE if data.choice(name)}
     whole = parse_params(Schedule, {**values, "segments": max(SEGMENTS)})
@@ -195,7 +199,7 @@ def chosen_schedule(data: StudyData, segments: int) -> Schedule | None:
 
 
 def chosen_epsilon(data: StudyData) -> float:
-    """Where runs end; 0: each where it ended. Raises ParameterError for what is no number between 0 and 1."""
+    """Return the ε at which runs end; 0: each at its own. Raises ParameterError if it is not from 0 to 1."""
     epsilon = _number(EPSILON, data.choice(EPSILON, "0"))
     if not 0 <= epsilon < 1:
         raise ParameterError(f"{EPSILON} is {quote(data.choice(EPSILON))}; expected a number from 0 to 1.")
@@ -204,15 +208,15 @@ def chosen_epsilon(data: StudyData) -> float:
 
 def _number(name: str, text: str) -> float | int:
     try:
-        return int(text) if name == "first" else float(text)
+        return int(text) if name == "start_segments" else float(text)
     except ValueError:
         raise ParameterError(f"{name} is {quote(text)}; expected a number.") from None
 
 
 def replayable(group: RunGroup) -> tuple[Run, ...]:
-    """The runs whose γ the switch rule can be replayed on, those in fp64 first; that of fp32 is none of fp64.
+    """Return the runs whose γ allows a replay of the switch rule, those in fp64 first.
 
-    What a refinement sums up are changes of corrections.
+    Excluded are fp32, whose γ is not that of fp64, and iterative refinement, whose trace has changes of corrections.
     """
     others = ("fp32", *REFINED)
     traced = [run for run in group.runs if any(run.array("gamma")) and run.precision not in others]
@@ -225,7 +229,7 @@ def _replayed(group: RunGroup, kernel: str) -> Run | None:
 
 
 def _until(run: Run, epsilon: float) -> tuple[float, ...]:
-    """The γ of a run up to the first one under ε; all where none is."""
+    """Return the γ of a run up to the first one below ε; all if none is."""
     gammas = run.array("gamma")
     end = next((number for number, gamma in enumerate(gammas, start=1) if gamma < epsilon), len(gammas))
     return gammas[:end]
@@ -233,7 +237,8 @@ def _until(run: Run, epsilon: float) -> tuple[float, ...]:
 
 def _replay_row(group: RunGroup, run: Run, schedule: Schedule, written: Sequence[int]) -> Row:
     levels = [level(f"{WORD_BITS // schedule.segments * number} bit") for number in written]
-    rule = f"start segments {schedule.start_segments}, raise at {schedule.raise_at:g}, stall ratio {schedule.stall_ratio:g}"
+    rule = f"start segments {schedule.start_segments}, raise at {schedule.raise_at:g}, "
+    rule += f"stall ratio {schedule.stall_ratio:g}"
     counts = tuple(iterations_by_segments(written, schedule))
     name = f"{group.label(run)} replayed"
     return Row("replayed", "replayed", True, tuple(stretches(levels)), name, rule, counts, len(written))
@@ -244,15 +249,15 @@ def _measured_rows(
 ) -> Iterator[Row]:
     for run in group.runs:
         if run.segments == segments and run.array("written"):
-            own, axes, levels = run.measurement.details, run.measurement.axes, levels_of(run)
+            details, axes, levels = run.measurement.details, run.measurement.axes, levels_of(run)
             rule = ", ".join(axis_text(name, axes[name]) for name in SCHEDULE if name in axes) or MISSING
             label, parts = group.label(run), tuple(stretches(levels))
             name, counts, predicted = (
                 schedule_name(run),
-                own.iterations_by_segments,
+                details.iterations_by_segments,
                 _predicted(group, run, written, epsilon),
             )
-            yield Row(label, name, True, parts, label, rule, counts, own.iterations, run, predicted, is_busy)
+            yield Row(label, name, True, parts, label, rule, counts, details.iterations, run, predicted, is_busy)
 
 
 def _predicted(group: RunGroup, run: Run, written: Sequence[int], epsilon: float) -> Prediction | None:
@@ -262,7 +267,7 @@ def _predicted(group: RunGroup, run: Run, written: Sequence[int], epsilon: float
         return None
     plain = group.plain(run)
     fp64_s = plain.measurement.median_s if plain else None
-    # Every iteration in fp64 takes as long.
+    # Every iteration in fp64 takes equally long.
     share = len(_until(plain, epsilon)) / max(1, len(plain.array("gamma"))) if plain else 0.0
     speed_up = fp64_s * share / time_s if fp64_s and share else None
     return Prediction(len(written) - iterations, time_s, median_s / time_s, speed_up)

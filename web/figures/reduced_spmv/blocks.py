@@ -1,4 +1,4 @@
-"""What the size of a block does to a product, and to what a warp touches; §IV.A of the CPMS PageRank paper."""
+"""Effect of the block size on the SpMV, and on the cache lines that a warp reads; §IV.A of the CPMS PageRank paper."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from gpu_engine.pagerank.products import BLOCKS, Block, Product
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Table
-from web.figures import marks
+from web.figures import markers
 from web.figures.base import blank, caption, escape
 from web.figures.busy import evidence
 from web.figures.pagerank.levels import Level, legend_entry, level
@@ -21,7 +21,7 @@ from web.figures.reduced_spmv.gains import SEGMENTS
 from web.palette import OTHERS
 
 PANEL_PX = 130
-NO_BLOCKS = "No product was measured in blocks of several sizes."
+NO_BLOCKS = "No SpMV was measured with several block sizes."
 LINES, SECTORS = "lines of 128 bytes", "sectors of 32 bytes"
 
 ByBlock = Mapping[Block, float]
@@ -30,10 +30,10 @@ Of = Mapping[Block, Sequence[Measurement]]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What reads so many segments of both operands.
+    """SpMVs that read a number of segments of both operands.
 
-    gains           over fp64, the mean over the graphs; measured: the products behind each
-    lines, sectors  that a warp's gather of the ranks touches; none where the panel is of speed-ups
+    gains           speedup over fp64, mean over the graphs; measured: the measurements behind each
+    lines, sectors  read by the gather of the ranks of a warp; empty if the panel shows speedups
     """
 
     level: Level
@@ -45,7 +45,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The series of one number of segments; what: the layout of speed-ups, or empty of what a gather touches."""
+    """The series of one number of segments; what: the layout of speedups, or empty for the lines of a gather."""
 
     place: str
     what: str
@@ -55,7 +55,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """The panels and the numbers."""
+    """The panels, the block sizes, and the table."""
 
     panels: tuple[Panel, ...]
     blocks: tuple[Block, ...]
@@ -63,15 +63,15 @@ class Info:
 
 
 def info(data: StudyData) -> Info:
-    """Of every device with blocks of several sizes."""
-    found = [place for place in counting(product_groups(data)) if len(place.blocks) > 1]
-    blocks = tuple(block for block in BLOCKS if any(block in place.blocks for place in found))
-    every = (panel for place in found for what in (*place.layouts, "") for panel in _panels(place, what))
-    return Info(tuple(every), blocks, tables.touched(data) if found else Table((), ()))
+    """Return the devices with several block sizes."""
+    places = [place for place in counting(product_groups(data)) if len(place.blocks) > 1]
+    blocks = tuple(block for block in BLOCKS if any(block in place.blocks for place in places))
+    every = (panel for place in places for what in (*place.layouts, "") for panel in _panels(place, what))
+    return Info(tuple(every), blocks, tables.touched(data) if places else Table((), ()))
 
 
 def draw(info: Info) -> go.Figure:
-    """A row a layout and one of what a gather touches, two segments on the left and four on the right."""
+    """Return a row per layout and one for the gather, two segments on the left and four on the right."""
     if not info.panels:
         return blank(NO_BLOCKS)
     rows = list(dict.fromkeys((panel.place, panel.what) for panel in info.panels))
@@ -93,20 +93,20 @@ def draw(info: Info) -> go.Figure:
 
 
 def table(info: Info) -> Table:
-    """What a warp touches, a row a layout, operand and number of segments read, a column a block."""
+    """Return the lines that a warp reads, a row per layout, operand, and number of segments, a column per block."""
     return info.table
 
 
 def summary(info: Info) -> str:
-    """What the lines are."""
+    """Return what the lines are."""
     if not info.panels:
         return NO_BLOCKS
     return caption(
-        "Products over the same in fp64, by the bytes of a block, mean over the graphs; below, what a warp's gather of "
-        f"the ranks touches: {LINES} solid, {SECTORS} dotted.",
+        "Speedup of the SpMV over fp64 by block size, mean over the graphs. Below: reads per gather of the ranks of a "
+        f"warp, {LINES} solid, {SECTORS} dotted.",
         (),
         (
-            "A sector holds one segment of the same values in blocks of every size; in small blocks the segments of a "
+            "A sector holds one segment of the same values for every block size. In small blocks, the segments of a "
             "value share a line.",
         ),
     )
@@ -116,15 +116,15 @@ def _panels(place: Place, what: str) -> Iterator[Panel]:
     layout = what or place.layouts[0]
     for segments in SEGMENTS:
         series = tuple(_series(place, layout, segments, read) for read in range(1, segments + 1))
-        shown = tuple(own for own in series if (own.gains if what else own.lines))
-        if shown:
-            yield Panel(place.name, what, segments, shown)
+        visible_series = tuple(each for each in series if (each.gains if what else each.lines))
+        if visible_series:
+            yield Panel(place.name, what, segments, visible_series)
 
 
 def _series(place: Place, layout: str, segments: int, read: int) -> Series:
     def by_block(field: str) -> dict[Block, float]:
-        own = {block: place.touched(layout, Product(segments, read, "both", block), field) for block in place.blocks}
-        return {block: value for block, value in own.items() if value is not None}
+        values = {block: place.touched(layout, Product(segments, read, "both", block), field) for block in place.blocks}
+        return {block: value for block, value in values.items() if value is not None}
 
     means = {block: place.gain(layout, Product(segments, read, "both", block)) for block in place.blocks}
     known = {block: mean for block, mean in means.items() if mean}
@@ -135,7 +135,7 @@ def _series(place: Place, layout: str, segments: int, read: int) -> Series:
 
 
 def _title(place: str, what: str) -> str:
-    return f"{what}: speed-up over fp64 · {place}" if what else f"touched by a gather of the ranks · {place}"
+    return f"{what}: speedup over fp64 · {place}" if what else f"reads per gather of the ranks · {place}"
 
 
 def _lines(panel: Panel, legend: Legend) -> Iterator[go.Scatter]:
@@ -154,11 +154,11 @@ def _line(
     return go.Scatter(
         x=list(values),
         y=list(values.values()),
-        hovertext=[marks.hover(of.name, f"{what}: {text(value)}") for value in values.values()],
+        hovertext=[markers.hover(of.name, f"{what}: {text(value)}") for value in values.values()],
         hoverinfo="text",
         mode="lines+markers",
         line={"color": of.color, "width": 2, "dash": dash},
-        marker=marks.point(of.color, of.symbol, 8),
+        marker=markers.point(of.color, of.symbol, 8),
         meta={"role": "profile"},
         **legend_entry(of, legend),
     )

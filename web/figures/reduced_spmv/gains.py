@@ -1,4 +1,4 @@
-"""What a product gains by reading fewer segments; Figure 4 of the CPMS PageRank paper."""
+"""Speedup of the SpMV with fewer segments; Figure 4 of the CPMS PageRank paper."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ from gpu_engine.findings.reduced_spmv.groups import Mean, counting, product_grou
 from gpu_engine.pagerank.products import LAYOUTS, OPERANDS, Operands, Product
 from gpu_engine.text import units
 from gpu_engine.text.tables import Table
-from web.figures import marks
+from web.figures import markers
 from web.figures.base import blank, caption, escape
 from web.figures.busy import evidence
 from web.figures.panels import Legend, panels
 from web.palette import OKABE_ITO, OTHERS
 
 PANEL_PX, MARGIN = 170, 0.08
-NO_PRODUCT = "No product in segments has a time beside the same in fp64."
+NO_PRODUCT = "No SpMV with segments has a timed fp64 counterpart."
 LOOKS: dict[Operands, tuple[str, str, str]] = {
     "both": ("values and ranks", OKABE_ITO[0], "circle"),
-    "A": ("values alone", OKABE_ITO[1], "square"),
-    "p": ("ranks alone", OKABE_ITO[2], "diamond"),
+    "A": ("values only", OKABE_ITO[1], "square"),
+    "p": ("ranks only", OKABE_ITO[2], "diamond"),
 }
 PAPER = "the paper, V100"
 SEGMENTS = {2: "two segments", 4: "four segments"}
@@ -31,7 +31,7 @@ SEGMENTS = {2: "two segments", 4: "four segments"}
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Products of so many segments in one layout; gains: by what is in segments, then by how many are read."""
+    """SpMVs with a number of segments in one layout; gains: by what is in segments, then by segments read."""
 
     place: str
     segments: int
@@ -42,24 +42,24 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """The panels, and the numbers of all blocks."""
+    """The panels, and the table of all block sizes."""
 
     panels: tuple[Panel, ...]
     table: Table
 
 
 def info(data: StudyData) -> Info:
-    """Of every device the paper's block, or the first that was measured."""
+    """Return the block size of the paper on every device, or the first that was measured."""
     return Info(tuple(_panels(data)), tables.gains(data))
 
 
 def draw(info: Info) -> go.Figure:
-    """Speed-up over fp64 by the segments read, two segments above four; CSR on the left, ELL on the right."""
+    """Return the speedup over fp64 by segments read, two segments above four, CSR on the left, ELL on the right."""
     if not info.panels:
         return blank(NO_PRODUCT)
     rows = list(dict.fromkeys((panel.place, panel.segments) for panel in info.panels))
     layouts: list[str] = [layout for layout in LAYOUTS if any(panel.layout == layout for panel in info.panels)]
-    # A title stands over the first of the panels side by side.
+    # A title stands above the first of the panels side by side.
     titles = [title for place, n in rows for title in (escape(f"{SEGMENTS[n]} · {place}"), *[""] * (len(layouts) - 1))]
     figure = panels(titles, [PANEL_PX] * len(rows), 2 * (len(LOOKS) + 1), columns=len(layouts))
     legend, ends = Legend(), _ends(info)
@@ -79,24 +79,24 @@ def draw(info: Info) -> go.Figure:
 
 
 def table(info: Info) -> Table:
-    """A row a layout and what is read, a column a block."""
+    """Return a row per layout and segments read, a column per block size."""
     return info.table
 
 
 def summary(info: Info) -> str:
-    """What the lines are, and what the paper has."""
+    """Return what the lines are, and the values of the paper."""
     if not info.panels:
         return NO_PRODUCT
-    graphs = max(mean.graphs for panel in info.panels for own in panel.gains.values() for mean in own.values())
-    over = f"in the geometric mean over {graphs} graphs" if graphs > 1 else "of one graph"
+    graphs = max(mean.graphs for panel in info.panels for by_read in panel.gains.values() for mean in by_read.values())
+    over = f"geometric mean over {graphs} graphs" if graphs > 1 else "one graph"
     blocks = " and ".join(dict.fromkeys(panel.block for panel in info.panels))
     return caption(
-        f"Products y = Aᵀp over the same in fp64, {over}, by how many segments of values, ranks or both are read.",
-        ("The crosses are what the paper says of Figure 4, on a V100, in the mean.",),
+        f"Speedup of y = Aᵀp over fp64 ({over}), by the segments read of values, ranks, or both.",
+        ("Crosses: means that the paper gives for Figure 4, on a V100.",),
         (
-            "That is about 1.5 on 32 bits of two segments, about 2 on 16 of four, about 30 % less than the first on 32 "
-            "of four; slower than fp64 on more.",
-            f"What is not read in segments is in fp64; segments in blocks: {blocks}.",
+            "The paper gives about 1.5× for 32 bits of two segments and about 2× for 16 bits of four. "
+            "For 32 bits of four, it gives about 30 % less than the first; more bits are slower than fp64.",
+            f"The other operand is in fp64. Block size: {blocks}.",
         ),
     )
 
@@ -119,31 +119,31 @@ def _panels(data: StudyData) -> Iterator[Panel]:
 
 def _lines(panel: Panel, legend: Legend) -> Iterator[go.Scatter]:
     for operands, (name, color, symbol) in LOOKS.items():
-        own = panel.gains[operands]
+        means = panel.gains[operands]
         yield go.Scatter(
-            x=list(own),
-            y=[mean.value for mean in own.values()],
-            hovertext=[_hover(panel, name, read, mean) for read, mean in own.items()],
+            x=list(means),
+            y=[mean.value for mean in means.values()],
+            hovertext=[_hover(panel, name, read, mean) for read, mean in means.items()],
             hoverinfo="text",
             mode="lines+markers",
             line={"color": color, "width": 2},
-            marker=marks.point(color, symbol, 9),
+            marker=markers.point(color, symbol, 9),
             meta={"role": "profile"},
             **legend.entry(name),
-            **evidence(mean.measurements for mean in own.values()),
+            **evidence(mean.measurements for mean in means.values()),
         )
     printed = {read: value for (segments, read), value in PRINTED.items() if segments == panel.segments}
     crosses = [(read, value, f"{PAPER}: about {units.ratio(value)}") for read, value in printed.items()]
-    yield marks.points(crosses, marks.point(OTHERS, "x", 9), **legend.entry(PAPER), meta={"role": "point"})
+    yield markers.points(crosses, markers.point(OTHERS, "x", 9), **legend.entry(PAPER), meta={"role": "point"})
 
 
 def _hover(panel: Panel, name: str, read: int, mean: Mean) -> str:
     range_ = f"{units.ratio(mean.low)} to {units.ratio(mean.high)} over {mean.graphs} graphs" if mean.graphs > 1 else ""
-    where = f", {panel.layout}, {read} of {panel.segments}: {units.ratio(mean.value)}"
-    return marks.hover(name, where, *filter(None, [range_]))
+    where = f", {panel.layout}, {read} of {panel.segments}: speedup {units.ratio(mean.value)}"
+    return markers.hover(name, where, *filter(None, [range_]))
 
 
 def _ends(info: Info) -> tuple[float, float]:
-    """Of the axes of all panels: what stands side by side is compared by eye."""
-    means = [mean.value for panel in info.panels for own in panel.gains.values() for mean in own.values()]
+    """Return the common ends of the axes of all panels, which readers compare by eye."""
+    means = [mean.value for panel in info.panels for by_read in panel.gains.values() for mean in by_read.values()]
     return min((1.0, *means)) - MARGIN, max((*PRINTED.values(), *means)) + MARGIN

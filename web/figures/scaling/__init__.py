@@ -1,6 +1,6 @@
-"""Figures of the `scaling` study, one module each; after the MSREP paper (docs/scaling.md).
+"""Figures of the `scaling` study, one module per figure; after the MSREP paper (docs/scaling.md).
 
-A module has four functions: `info` takes numbers and names from the records, `draw` makes the figure of them, `table`
-the numbers as text, `summary` the sentence that says what there is to see. Products from the host and work whose matrix
-stays on the devices never share a figure; machines have panels of their own, and virtual devices are called so in each.
+A module has `info`, which computes the numbers from the data of the study, and functions of it: `draw` returns the
+figure, `table` its numbers, and `summary` its text. SpMV from the host and resident matrices never share a figure.
+Each machine has its own panel; simulated devices are labeled.
 """

@@ -1,4 +1,4 @@
-"""Nonzeros of each device, and the speed that their balance allows; Figure 5 of the MSREP paper."""
+"""Nonzeros per device, and the speed that the load balance allows; Figure 5 of the MSREP paper."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,30 +14,30 @@ from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Table
 from web.figures.base import blank, caption
-from web.figures.marks import hover
+from web.figures.markers import hover
 from web.figures.panels import DOT, Legend, Panels
-from web.figures.scaling.marks import Panel, bar_panels, bars_of, fitting, left_out, virtual_note
+from web.figures.scaling.markers import Panel, bar_panels, bars_of, fitting, left_out, virtual_note
 from web.palette import OTHERS
 
 BAR_PX = 13
 EVEN = 1.02
-"""Parts whose largest is less over the mean are as good as equal."""
+"""Partitions with a smaller imbalance (largest over mean) count as equal."""
 
-SPEED = "speed in %"
-NO_PARTS = "No matrix here was cut for two devices or more."
+SPEED = "relative speed (%)"
+NO_PARTS = "No matrix was partitioned for two or more devices."
 
-KINDS = {"allowed by the cut": 4, "measured": 5}
-"""The bars of a speed, and the numbers of their looks, which no strategy and no resident product has."""
+KINDS = {"allowed by the balance": 4, "measured": 5}
+"""The bars of a speed, and the numbers of their looks, which no strategy and no resident SpMV has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """Cuts of a matrix beside each other, and equal lines beside equal nonzeros where the matrix stays.
+    """Partitionings of a matrix, and equal rows against equal nonzeros of resident matrices.
 
     cuts   the most uneven first
-    even   (matrix, partitioning) of panels whose parts are all as good as equal: they are not drawn
+    even   (matrix, partitioning) of panels whose partitions all count as equal: they are not drawn
     worst  (strategy, its largest imbalance)
-    table  of the first work
+    table  of the first workload
     """
 
     cuts: Panels[Panel[Cut]]
@@ -48,25 +48,25 @@ class Balance:
 
 
 def info(data: StudyData) -> Balance:
-    """A panel per matrix and partitioning, those of the speeds behind them; where all are even, the first of them."""
-    found = chosen_cuts(data)
+    """Return a panel per matrix and partitioning, then those of the speeds; if all are even, only the first."""
+    cuts_by_group = chosen_cuts(data)
     worst: dict[str, float] = {}
-    for cut in (cut for _, own in found for cut in own):
+    for cut in (cut for _, group_cuts in cuts_by_group for cut in group_cuts):
         worst[_name(cut.series)] = max(worst.get(_name(cut.series), 0.0), cut.imbalance)
-    ordered = sorted(found, key=lambda entry: -_uneven(entry[1]))
-    drawn = [entry for entry in ordered if _uneven(entry[1]) >= EVEN] or ordered[:1]
-    even = tuple((data.matrix(group.matrix_id).name, group.partitioning) for group, _ in ordered[len(drawn) :])
-    cuts = fitting(drawn, data, lambda panel: sum(len(cut.entries) for cut in panel.items))
+    ordered = sorted(cuts_by_group, key=lambda entry: -_uneven(entry[1]))
+    uneven = [entry for entry in ordered if _uneven(entry[1]) >= EVEN] or ordered[:1]
+    even = tuple((data.matrix(group.matrix_id).name, group.partitioning) for group, _ in ordered[len(uneven) :])
+    cuts = fitting(uneven, data, lambda panel: sum(len(cut.entries) for cut in panel.items))
     first = next((table for _, table in tables(data)), Table(HEADS, ()))
     return Balance(cuts, even, fitting(lines_speeds(data), data), tuple(worst.items()), first)
 
 
 def draw(info: Balance) -> go.Figure:
-    """Nonzeros, a row a device, a bar a strategy, a panel per matrix and partitioning; the mean dotted.
+    """Return nonzeros, a row per device, a bar per strategy, a panel per matrix and partitioning, with the mean dotted.
 
-    Below, the speed that equal lines allow and that which they reach, of products that stay on the devices.
+    Below are the speeds that equal rows allow and reach, for a matrix resident on the devices.
     """
-    cuts, speeds = info.cuts.drawn, info.speeds.drawn
+    cuts, speeds = info.cuts.visible, info.speeds.visible
     if not cuts:
         return blank(NO_PARTS)
     names = {_name(cut.series) for panel in cuts for cut in panel.items}
@@ -85,39 +85,37 @@ def draw(info: Balance) -> go.Figure:
         figure.add_traces([_parts(cut, legend) for cut in panel.items], rows=row, cols=1)
         figure.add_vline(x=panel.items[0].mean, line={"color": OTHERS, "dash": "dot", "width": 1.5}, row=row, col=1)
     if not speeds:
-        # What all titles say stands in none.
+        # Titles omit the parts that all of them share.
         figure.update_xaxes(title_text="nonzeros", title_standoff=4, row=len(cuts), col=1)
-    for row, own in enumerate(speeds, start=len(cuts) + 1):
-        figure.add_traces(_speeds(own, legend), rows=row, cols=1)
+    for row, panel_of_speeds in enumerate(speeds, start=len(cuts) + 1):
+        figure.add_traces(_speeds(panel_of_speeds, legend), rows=row, cols=1)
     return figure
 
 
 def table(info: Balance) -> Table:
-    """A row per kernel and number of devices: its parts, the speed that they allow, and what is measured."""
+    """Return a row per kernel and number of devices: the partitions, the allowed speed, and the measured one."""
     return info.table
 
 
 def summary(info: Balance) -> str:
-    """What the bars are, the largest imbalance of each strategy that is drawn, and what is measured of it."""
+    """Return what the bars are, the largest imbalance of each strategy, and the measured speeds."""
     if not info.cuts.panels:
         return NO_PARTS
     worst = ", ".join(f"{name} {units.ratio(value)} ({units.percent(1 / value)})" for name, value in info.worst)
-    more = [
-        "A product ends when the largest part does, so that mean/largest is the share of the ideal speed that remains."
-    ]
+    more = ["The SpMV ends with the largest partition, so mean/largest limits the share of the ideal speed."]
     if info.even:
         names = join([f"{matrix} as {partitioning}" for matrix, partitioning in info.even], NAMED)
-        more.append(f"Not drawn, for every cut is within {units.percent(EVEN - 1)} of equal: {names}.")
+        more.append(f"Not drawn, because all partitions are within {units.percent(EVEN - 1)} of equal: {names}.")
     for panel in info.speeds.panels[:NAMED]:
         last = panel.items[-1]
         more.append(
-            f"On {panel.matrix}, {panel.group.device}, {_kernel(panel)}: with "
-            f"{devices_in_words(last.devices, panel.group.virtual)} equal rows allow {units.percent(last.allowed)} "
-            f"of the speed of equal nonzeros, and reach {units.percent(last.measured)}."
+            f"On {panel.matrix}, {panel.group.device}, {_kernel(panel)}, "
+            f"{devices_in_words(last.devices, panel.group.virtual)}: equal rows allow {units.percent(last.allowed)} "
+            f"of the speed with equal nonzeros, and reach {units.percent(last.measured)}."
         )
-    below = " Below, the speed in % of that of equal nonzeros." if info.speeds.drawn else ""
+    below = " Below: speed with equal rows, in % of that with equal nonzeros." if info.speeds.visible else ""
     return caption(
-        f"Nonzeros of each device; the dotted line is their mean.{below}{left_out(info.cuts, info.speeds)}",
+        f"Nonzeros per device. Dotted: mean.{below}{left_out(info.cuts, info.speeds)}",
         (f"Largest imbalance, and the share of the ideal speed that it allows: {worst}.",),
         (*more, virtual_note(panel.group for panel in info.cuts.panels)),
     )
@@ -128,7 +126,7 @@ def _uneven(cuts: Sequence[Cut]) -> float:
 
 
 def _name(series: Series) -> str:
-    """The strategy, or the work and what sets it apart."""
+    """Return the strategy, or the workload and what distinguishes it."""
     return f"{series.variant}, {series.apart}" if series.apart else series.variant
 
 
@@ -149,7 +147,7 @@ def _parts(cut: Cut, legend: Legend) -> go.Bar:
     for i, entries in enumerate(cut.entries):
         size = f"{units.count(entries)} nonzeros, {units.ratio(entries / cut.mean)} the mean"
         rows.append((float(entries), f"device {i}", hover(cut.series.label, f", device {i}", size)))
-    # The look of equal lines is that of the baseline in any work.
+    # Equal rows look like the baseline in any workload.
     variant = BASELINE if cut.series.balance == LINES else cut.series.variant
     return bars_of(_name(cut.series), by_variant(variant), rows, legend)
 
@@ -159,7 +157,7 @@ _Share = tuple[float, tuple[Measurement, ...]]
 
 
 def _speeds(panel: Panel[LinesSpeed], legend: Legend) -> list[go.Bar]:
-    """Return both shares in percent, a row a number of devices; what the cut allows is not measured."""
+    """Return both shares in percent, a row per number of devices; the allowed share is not measured."""
     allowed: list[_Share] = [(speed.allowed, ()) for speed in panel.items]
     measured: list[_Share] = [(speed.measured, (speed.measurement,)) for speed in panel.items]
     labels = [_words(speed) for speed in panel.items]
@@ -169,9 +167,9 @@ def _speeds(panel: Panel[LinesSpeed], legend: Legend) -> list[go.Bar]:
             number,
             [
                 (100 * share, label, hover(label, "", f"{kind}: {units.percent(share)}"), *of)
-                for label, (share, of) in zip(labels, own, strict=True)
+                for label, (share, of) in zip(labels, shares, strict=True)
             ],
             legend,
         )
-        for (kind, number), own in zip(KINDS.items(), (allowed, measured), strict=True)
+        for (kind, number), shares in zip(KINDS.items(), (allowed, measured), strict=True)
     ]

@@ -1,4 +1,4 @@
-"""What an iteration is made of: the products, the exchange, and how much of the two goes on at once."""
+"""Parts of an iteration: the SpMV, the exchange, and their overlap."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from gpu_engine.findings.scaling.groups import WorkGroup
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from web.figures.base import blank, caption
-from web.figures.marks import points
+from web.figures.markers import points
 from web.figures.panels import Legend, Panels
-from web.figures.scaling.marks import (
+from web.figures.scaling.markers import (
     PLACE,
     ROW_PX,
     Bar,
@@ -26,13 +26,13 @@ from web.figures.scaling.marks import (
 )
 
 PARTS = (COMPUTE, EXCHANGE)
-MEASURED = "both together, as measured"
-NO_ITERATION = "No iteration here has a time in phases: only square matrices can be iterated."
+MEASURED = "measured total"
+NO_ITERATION = "No per-phase timings. Iterations require a square matrix."
 
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """What of ours hides the largest share of its exchange."""
+    """The Sparsight variant that hides the largest share of its exchange."""
 
     matrix: str
     group: WorkGroup
@@ -42,28 +42,28 @@ class Best:
 
 @dataclass(frozen=True, slots=True)
 class Iterations:
-    """Products and exchange of each variation; best: of each panel where something is hidden."""
+    """SpMV and exchange of each variant; best: of each panel in which some exchange is hidden."""
 
     bars: Panels[Panel[Bar]]
     best: tuple[Best, ...]
 
 
 def info(data: StudyData) -> Iterations:
-    """A panel per matrix, work and partitioning."""
+    """Return a panel per matrix, workload, and partitioning."""
     panels = phase_panels(data, (ITERATE, PAGERANK))
     return Iterations(panels, tuple(best for panel in panels.panels if (best := _best(panel))))
 
 
 def draw(info: Iterations) -> go.Figure:
-    """Products and exchange end to end, a row per variation and number of devices; the measured median marked."""
-    # One device exchanges nothing: beside others it is in the table alone.
-    panels = info.bars.drawn
+    """Return SpMV and exchange end to end, a row per variant and number of devices, with the measured median."""
+    # A single device exchanges nothing: with others in the panel, only the table has it.
+    panels = info.bars.visible
     if not panels:
         return blank(NO_ITERATION)
     crossing = [(panel, _crossing(panel)) for panel in panels]
     unit = units.unit_for([bar.measurement.median_s for _, bars in crossing for bar in bars], units.TIME)
     rows = [[bar.label for bar in bars] for _, bars in crossing]
-    # PageRank is cut in one way alone; both words would not fit a narrow screen.
+    # PageRank has only one partitioning; both words would not fit a narrow screen.
     kinds = (WORKS[PAGERANK] if panel.group.work == PAGERANK else panel.group.partitioning for panel in panels)
     titles = [panel.title(kind) for panel, kind in zip(panels, kinds, strict=True)]
     figure = bar_panels(titles, rows, len(PARTS) + 1, "stack", ROW_PX)
@@ -75,12 +75,12 @@ def draw(info: Iterations) -> go.Figure:
             ]
             figure.add_trace(bars_of(part, IN_PHASES.index(part), lengths, legend), row=row, col=1)
         figure.add_trace(_marks(bars, unit, legend), row=row, col=1)
-    figure.update_xaxes(title_text=f"{unit.symbol} of an iteration", title_standoff=4, row=len(panels), col=1)
+    figure.update_xaxes(title_text=f"{unit.symbol} per iteration", title_standoff=4, row=len(panels), col=1)
     return figure
 
 
 def table(info: Iterations) -> Table:
-    """A row per variation and number of devices: both parts, both at once, and the bytes that cross."""
+    """Return a row per variant and number of devices: both parts, their measured total, and the exchanged bytes."""
     heads = (
         *PLACE,
         Head("workload", numeric=False),
@@ -88,26 +88,25 @@ def table(info: Iterations) -> Table:
         Head("devices"),
         Head("compute"),
         Head("exchange"),
-        Head("together", "median"),
+        Head("total", "median"),
         Head("exchange", "hidden"),
         Head("exchanged"),
-        Head("exchanged", "a second"),
+        Head("exchanged", "per second"),
     )
     rows = ((*panel.place, WORKS[panel.group.work], *_cells(bar)) for panel in info.bars.panels for bar in panel.items)
     return Table(heads, tuple(rows))
 
 
 def summary(info: Iterations) -> str:
-    """What bars and marks are, and how much of the exchange ours hide at best."""
+    """Return what bars and marks are, and the largest hidden share of the exchange."""
     if not info.bars.panels:
         return NO_ITERATION
-    what = (
-        "Products and exchange of an iteration, each timed alone; the mark is both together, inside its bar where some "
-    )
-    what += f"of the exchange went on beside the products.{left_out(info.bars)}"
+    what = "SpMV and exchange per iteration, timed separately. Mark: measured total, shorter if the two overlap."
+    what += left_out(info.bars)
     hidden = (
         f"On {best.matrix}, {best.group.device}, {WORKS[best.group.work]}: {best.bar.series.label} with "
-        f"{units.count(best.bar.measurement.details.devices)} hides {units.percent(best.hidden)} of it."
+        f"{units.count(best.bar.measurement.details.devices)} devices overlaps {units.percent(best.hidden)} of the "
+        "exchange with computation."
         for best in info.best
     )
     return caption(what, (), (*hidden, virtual_note(panel.group for panel in info.bars.panels)))
@@ -141,13 +140,13 @@ def _hover(bar: Bar) -> str:
     parts = ", ".join(f"{part} {units.seconds(bar.phases.get(part))}" for part in PARTS)
     exchanged = bar.measurement.details.exchanged_bytes
     moved = f"<br>{units.size(exchanged)} exchanged" if exchanged else ""
-    return f"<b>{bar.label}</b><br>{parts}<br>together {units.seconds(bar.measurement.median_s)}{moved}"
+    return f"<b>{bar.label}</b><br>{parts}<br>total {units.seconds(bar.measurement.median_s)}{moved}"
 
 
 def _marks(bars: Sequence[Bar], unit: units.Unit, legend: Legend) -> go.Scatter:
-    own = [(bar, bar.measurement) for bar in bars]
+    measured = [(bar, bar.measurement) for bar in bars]
     return points(
-        [((m.median_s or 0.0) / unit.factor, bar.label, _hover(bar), m) for bar, m in own],
+        [((m.median_s or 0.0) / unit.factor, bar.label, _hover(bar), m) for bar, m in measured],
         {"symbol": "line-ns", "size": ROW_PX - 8, "line": {"width": 2}},
         **legend.entry(MEASURED),
         meta={"role": "floor"},

@@ -1,4 +1,4 @@
-"""Where the time of a product from the host goes; Figures 16 and 19 of the MSREP paper."""
+"""Time per phase of an SpMV from the host; Figures 16 and 19 of the MSREP paper."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from web.figures.base import blank, caption
 from web.figures.panels import Legend, Panels
-from web.figures.scaling.marks import (
+from web.figures.scaling.markers import (
     PLACE,
     ROW_PX,
     Bar,
@@ -25,86 +25,86 @@ from web.figures.scaling.marks import (
 )
 
 PHASES, TIMES, SHARES = "phases", "times", "shares"
-"""The parameter that says how phases are drawn, and its values."""
+"""Parameter that selects how phases are drawn, and its values."""
 
-NO_PHASES = "No product from the host has a time in phases here."
+NO_PHASES = "No SpMV from the host has phase timings."
 
 BOUNDED = ("packing", "distribute", "compute", "merge")
-"""Phases whose bytes have a least time."""
+"""Phases with a lower bound from their bytes."""
 
 PAPER_OVERHEADS = (
-    " In the paper p*-opt spends under 2 % on partitioning in most cases, and up to 3.8 % (CSR), 9 % (CSC) and 17 % "
-    "(COO) on merging."
+    " In the paper, p*-opt spends less than 2 % on partitioning in most cases. "
+    "Merging takes up to 3.8 % (CSR), 9 % (CSC), and 17 % (COO)."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """Products from the host; in_shares: of the phases, not in seconds."""
+    """SpMV from the host; in_shares: whether the unit is % of the phases instead of seconds."""
 
     bars: Panels[Panel[Bar]]
     in_shares: bool
 
 
 def info(data: StudyData) -> Phases:
-    """A panel per matrix and partitioning."""
+    """Return a panel per matrix and partitioning."""
     return Phases(phase_panels(data, (COLD,)), data.choice(PHASES) == SHARES)
 
 
 def draw(info: Phases) -> go.Figure:
-    """Stacked bars, a row per strategy and number of devices, a panel per matrix and partitioning."""
-    panels = info.bars.drawn
+    """Return stacked bars, a row per strategy and number of devices, a panel per matrix and partitioning."""
+    panels = info.bars.visible
     if not panels:
         return blank(NO_PHASES)
     unit = units.unit_for([bar.together for panel in panels for bar in panel.items], units.TIME)
     rows = [[bar.label for bar in panel.items] for panel in panels]
     titles = [panel.title(panel.group.partitioning) for panel in panels]
-    figure = bar_panels(titles, rows, len(_drawn(panels)), "stack", ROW_PX)
+    figure = bar_panels(titles, rows, len(_visible_phases(panels)), "stack", ROW_PX)
     legend = Legend()
     for row, panel in enumerate(panels, start=1):
-        for number, phase in enumerate(_drawn(panels)):
+        for number, phase in enumerate(_visible_phases(panels)):
             lengths = [
                 (_length(bar, phase, None if info.in_shares else unit), bar.label, _hover(bar, phase), bar.measurement)
                 for bar in panel.items
             ]
             figure.add_trace(bars_of(phase, number, lengths, legend), row=row, col=1)
-    title = "% of the phases" if info.in_shares else unit.symbol
+    title = "% of all phases" if info.in_shares else unit.symbol
     figure.update_xaxes(title_text=title, title_standoff=4, row=len(panels), col=1)
     return figure
 
 
 def table(info: Phases) -> Table:
-    """A row per strategy and number of devices: seconds of each phase, and the paper's overheads, over the time."""
+    """Return a row per strategy and number of devices: seconds per phase, and the overheads over the time."""
     heads = (
         *PLACE,
         Head("kernel", numeric=False),
         Head("devices"),
         *(Head(phase) for phase in COLD_PHASES),
-        Head("together"),
+        Head("sum of", "phases"),
         Head("time", "median"),
         Head("partition overhead", "partition"),
-        Head("partition overhead", "and distribute"),
+        Head("partition overhead", "with distribute"),
         Head("merge overhead"),
-        *(Head(f"{phase} bound") for phase in BOUNDED),
+        *(Head(phase, "lower bound") for phase in BOUNDED),
     )
     rows = ((*panel.place, *_cells(bar)) for panel in info.bars.panels for bar in panel.items)
     return Table(heads, tuple(rows))
 
 
 def summary(info: Phases) -> str:
-    """What the bars are made of, and the overheads that the paper reports."""
+    """Return what the bars consist of, and the overheads that the paper reports."""
     if not info.bars.panels:
         return NO_PHASES
-    what = "The phases of a product from the host, each over when all devices have ended it; rows are strategies on so "
-    what += f"many devices.{left_out(info.bars)}"
-    more = "The paper counts distribution as partition overhead: the table has both, and what the bytes of a phase "
-    more += "take at least. Phases that overlap were timed apart: together they take longer than the product."
+    what = "Time per phase of an SpMV from the host, by strategy and number of devices. "
+    what += f"A phase ends when all devices have finished it.{left_out(info.bars)}"
+    more = "The paper counts distribution as partition overhead; the table has both, and the lower bounds. "
+    more += "Phases that overlap were timed separately, so their sum exceeds the time of the SpMV."
     note = virtual_note(panel.group for panel in info.bars.panels)
     return caption(what, (), (more, PAPER_OVERHEADS, note))
 
 
-def _drawn(panels: Sequence[Panel[Bar]]) -> list[str]:
-    """Phases that any of the products has: only of packed ones there is packing."""
+def _visible_phases(panels: Sequence[Panel[Bar]]) -> list[str]:
+    """Return the phases that any of the SpMVs has: packing exists only for packed transfers."""
     return [name for name in COLD_PHASES if any(name in bar.phases for panel in panels for bar in panel.items)]
 
 
@@ -123,7 +123,7 @@ def _cells(bar: Bar) -> tuple[str, ...]:
 
 
 def _length(bar: Bar, phase: str, unit: units.Unit | None) -> float:
-    """In that unit, or in percent of all phases."""
+    """Return the time of a phase in that unit, or in percent of all phases."""
     time = bar.phases.get(phase, 0.0)
     return time / unit.factor if unit else 100 * time / bar.together
 
@@ -132,5 +132,5 @@ def _hover(bar: Bar, phase: str) -> str:
     time = bar.phases.get(phase)
     share = units.percent(None if time is None else time / bar.together)
     bound = bar.measurement.details.bounds_s.get(phase)
-    least = "" if bound is None else f"<br>at least {units.seconds(bound)} by its bytes"
-    return f"<b>{bar.label}</b><br>{phase}: {units.seconds(time)}, {share} of the phases{least}"
+    least = "" if bound is None else f"<br>lower bound {units.seconds(bound)}"
+    return f"<b>{bar.label}</b><br>{phase}: {units.seconds(time)}, {share} of all phases{least}"

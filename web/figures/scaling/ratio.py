@@ -1,4 +1,4 @@
-"""Equal rows where half of the rows are longer by a ratio; Figure 6 of the MSREP paper."""
+"""Speed with equal rows if half of the rows are longer by a ratio; Figure 6 of the MSREP paper."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,39 +8,39 @@ import plotly.graph_objects as go
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import COLD, RESIDENT, WORKS
 from gpu_engine.findings.scaling.groups import devices_in_words
-from gpu_engine.findings.scaling.sweep import Point, Sweep, sweeps
+from gpu_engine.findings.scaling.row_length_sweep import Point, Sweep, sweeps
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from web.figures.base import blank, caption, escape
 from web.figures.busy import evidence
 from web.figures.panels import Legend, panels
-from web.figures.scaling.marks import virtual_note
+from web.figures.scaling.markers import virtual_note
 from web.palette import DASHES, OKABE_ITO, SYMBOLS
 
 PANEL_PX = 260
 NO_SWEEP = (
-    "No two matrices of the family two_level, of rows of two lengths, were measured here with equal rows and with "
-    "equal nonzeros on several devices."
+    "No two matrices of the generator two_level were measured on several devices with both equal rows and equal "
+    "nonzeros."
 )
-ALLOWED = "allowed by the cut"
+ALLOWED = "allowed by the balance"
 LOOKS = {RESIDENT: 0, COLD: 1}
-"""Numbers of the dash, the marker and the colour of each work."""
+"""Number of the dash, the marker, and the color of each workload."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ratios:
-    """A sweep for each machine, partitioning and number of devices."""
+    """A sweep for each machine, partitioning, and number of devices."""
 
     sweeps: tuple[Sweep, ...]
 
 
 def info(data: StudyData) -> Ratios:
-    """Products from the host and resident ones, with the number of devices that is spoken of."""
+    """Return SpMV from the host and resident SpMV, with the highlighted number of devices."""
     return Ratios(tuple(sweeps(data)))
 
 
 def draw(info: Ratios) -> go.Figure:
-    """Speed of equal rows over that of equal nonzeros over the ratio, and what the largest part allows."""
+    """Return the speed with equal rows over that with equal nonzeros against the ratio, and the allowed speed."""
     if not info.sweeps:
         return blank(NO_SWEEP)
     figure = panels([_title(sweep) for sweep in info.sweeps], [PANEL_PX] * len(info.sweeps), len(LOOKS) + 1, across=3)
@@ -49,13 +49,13 @@ def draw(info: Ratios) -> go.Figure:
         figure.add_trace(_allowed(sweep, legend), row=row, col=1)
         for work, points in sweep.points.items():
             figure.add_trace(_measured(work, points, legend), row=row, col=1)
-    figure.update_yaxes(rangemode="tozero", title_text="of the speed of equal nonzeros", ticksuffix=f"{units.THIN}%")
-    figure.update_xaxes(title_text="length of long rows / short rows", title_standoff=4, row=len(info.sweeps), col=1)
+    figure.update_yaxes(rangemode="tozero", title_text="speed vs equal nonzeros", ticksuffix=f"{units.THIN}%")
+    figure.update_xaxes(title_text="row length ratio, long / short", title_standoff=4, row=len(info.sweeps), col=1)
     return figure
 
 
 def table(info: Ratios) -> Table:
-    """A row a matrix and work."""
+    """Return a row per matrix and workload."""
     heads = (
         Head("matrix", numeric=False),
         Head("machine", numeric=False),
@@ -63,8 +63,8 @@ def table(info: Ratios) -> Table:
         Head("kernel", numeric=False),
         Head("devices"),
         Head("ratio", "long/short"),
-        Head("allowed", "by the cut"),
-        Head("measured", "of equal nonzeros"),
+        Head("allowed", "% of speed"),
+        Head("measured", "% of speed"),
     )
     rows = (
         (
@@ -85,14 +85,12 @@ def table(info: Ratios) -> Table:
 
 
 def summary(info: Ratios) -> str:
-    """What is drawn, and what is reached at the largest ratio."""
+    """Return what is drawn, and the speed at the largest ratio."""
     if not info.sweeps:
         return NO_SWEEP
-    what = (
-        "Equal rows for each device in shares of the speed of equal nonzeros; dashed is what the largest part allows."
-    )
-    more = "That is (1 + 1/r)/2 where half of the rows are r times as long as the others. The paper measures 54 % at "
-    more += "r = 10 on eight GPUs."
+    what = "Speed with equal rows per device, in % of that with equal nonzeros. Dashed: limit of the largest partition."
+    more = "The limit is (1 + 1/r)/2 if half of the rows are r times as long as the others. "
+    more += "The paper measures 54 % at r = 10 on eight GPUs."
     note = virtual_note(sweep.group for sweep in info.sweeps)
     return caption(what, map(_reached, info.sweeps), (more, note))
 
@@ -104,8 +102,8 @@ def _reached(sweep: Sweep) -> str:
         for work, points in sweep.points.items()
         if points[-1].ratio == ratio
     )
-    cut = f"at r = {units.number(ratio)} the cut allows {units.percent(allowed)}"
-    return f"{_title(sweep)}: {cut}, measured {reached}."
+    limit = f"at r = {units.number(ratio)}, {units.percent(allowed)} allowed"
+    return f"{_title(sweep)}: {limit}, {reached} measured."
 
 
 def _title(sweep: Sweep) -> str:
@@ -118,7 +116,7 @@ def _allowed(sweep: Sweep, legend: Legend) -> go.Scatter:
         **legend.entry(ALLOWED),
         x=[ratio for ratio, _ in sweep.allowed],
         y=[100 * allowed for _, allowed in sweep.allowed],
-        mode="rows",
+        mode="lines",
         line={"dash": "dash", "width": 1.5},
         hoverinfo="skip",
         meta={"role": "roof"},

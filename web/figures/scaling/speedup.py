@@ -1,6 +1,6 @@
-"""How many times as fast as on one device; Figures 21 to 23 of the MSREP paper.
+"""Speedup over one device; Figures 21 to 23 of the MSREP paper.
 
-A figure of products `from_host`, all over the same time on one device, and one of work `staying` on the devices.
+One figure has SpMV `from_host`, over a common time on one device; the other has matrices `staying` on the devices.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,25 +23,25 @@ from gpu_engine.findings.scaling.groups import (
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
-from web.figures.base import blank, caption, escape
+from web.figures.base import blank, caption, escape, verdict_word
 from web.figures.busy import evidence
-from web.figures.emphasis import NAMED_MAX
+from web.figures.highlighting import NAMED_MAX
 from web.figures.panels import Legend, Panels, panels
-from web.figures.scaling.marks import PLACE, Panel, left_out, line, virtual_note
+from web.figures.scaling.markers import PLACE, Panel, left_out, line, virtual_note
 
 PANEL_PX = 220
 PANELS_MAX = 9
-"""More panels one above the other nobody reads; the table has all."""
+"""Maximum number of panels: nobody reads more, and the table has all."""
 
-NO_BASE = "Nothing here has a time on one device and on several of the same partitioning and work."
+NO_BASE = "No partitioning was timed on both one and several devices with the same workload."
 
 OVER_ITSELF = "the same kernel on one device"
-OVER_BASELINE = f"{BASELINE} of the same partitioning on one device"
+OVER_BASELINE = f"{BASELINE} with the same partitioning on one device"
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A series that has a time on several devices, and `base`, one on one device to hold it against."""
+    """A series with times on several devices, and `base`, its time on one device."""
 
     series: Series
     points: tuple[tuple[Measurement, SpeedUp], ...]
@@ -50,13 +50,13 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class SpeedUps:
-    """Of each matrix and work the curves of all partitionings, of products from the host those of each partitioning.
+    """The curves of all partitionings per matrix and workload; for SpMV from the host, a panel per partitioning.
 
-    lead          what is measured, as the summary begins
-    over          what the speed-ups are over, and where it is something else
-    furthest      of each panel the largest speed-up with the most devices, of ours where one of them has any
-    without_base  what runs on several devices and has nothing on one to be held against
-    virtual       the sentence on virtual devices
+    lead          the workload, with which the summary starts
+    over          the base of the speedups, and its exceptions
+    furthest      largest speedup of each panel with the most devices, of a Sparsight series if there is one
+    without_base  series that run on several devices and have no base on one
+    virtual       the sentence on simulated devices
     """
 
     lead: str
@@ -68,13 +68,13 @@ class SpeedUps:
 
 
 def info(data: StudyData, works: Sequence[str], lead: str) -> SpeedUps:
-    """A panel has the first group of its matrix and work."""
+    """Return a panel for the first group of each matrix and workload."""
     groups, from_the_host = work_groups(data, works), works == (COLD,)
     every = []
-    for own in [[group] for group in groups] if from_the_host else by_work(groups):
-        curves = tuple(_curve(group, series) for group in own for series in group.series)
+    for panel_groups in [[group] for group in groups] if from_the_host else by_work(groups):
+        curves = tuple(_curve(group, series) for group in panel_groups for series in group.series)
         if several := tuple(curve for curve in curves if any(m.details.devices != 1 for m, _ in curve.points)):
-            every.append(Panel(data.matrix(own[0].matrix_id).name, own[0], several))
+            every.append(Panel(data.matrix(panel_groups[0].matrix_id).name, panel_groups[0], several))
     return SpeedUps(
         lead,
         _over(groups) if from_the_host else OVER_ITSELF,
@@ -91,21 +91,21 @@ def info(data: StudyData, works: Sequence[str], lead: str) -> SpeedUps:
 
 
 from_host = partial(
-    info, works=(COLD,), lead="Cut, copied, multiplied and merged, from the host's arrays to y on the host:"
+    info, works=(COLD,), lead="SpMV from host arrays to y on the host: partition, transfer, multiply, and merge."
 )
-"""Everything from the host's arrays to y on the host counts."""
+"""Info of SpMV from the host: partitioning, transfers, and merge count."""
 
 staying = partial(
     info,
     works=STAYING,
-    lead="Matrix and vectors on the devices before and after; what brings them there does not count:",
+    lead="Matrix and vectors stay on the devices; transfers do not count.",
 )
-"""Products, iterated products, PageRank; a panel has one work."""
+"""Info of resident SpMV, iterations, and PageRank; a panel has one workload."""
 
 
 def draw(info: SpeedUps) -> go.Figure:
-    """Speed-up over the number of devices, a line a series, a panel a work and matrix; the ideal line dotted."""
-    first = info.curves.drawn
+    """Return the speedup over the number of devices, a line per series, a panel per workload and matrix."""
+    first = info.curves.visible
     if not first:
         return blank(NO_BASE)
     named = _named(first)
@@ -116,27 +116,27 @@ def draw(info: SpeedUps) -> go.Figure:
     for row, panel in enumerate(first, start=1):
         counts = sorted({m.details.devices or 0 for curve in panel.items for m, _ in curve.points})
         figure.add_trace(_ideal(counts[-1], legend), row=row, col=1)
-        # What has a name lies above what has none.
+        # Named lines lie above the others.
         for curve in sorted(panel.items, key=lambda curve: curve.series.label in named):
             figure.add_trace(_line(curve, named, legend), row=row, col=1)
         margin = 0.04 * counts[-1]
         figure.update_xaxes(tickvals=counts, range=[1 - margin, counts[-1] + margin], row=row, col=1)
-    figure.update_yaxes(rangemode="tozero", title_text="speed-up", ticksuffix=f"{units.THIN}×")
+    figure.update_yaxes(rangemode="tozero", title_text="speedup", ticksuffix=f"{units.THIN}×")
     figure.update_xaxes(title_text="devices", title_standoff=4, row=len(first), col=1)
     return figure
 
 
 def table(info: SpeedUps) -> Table:
-    """A row per series and number of devices."""
+    """Return a row per series and number of devices."""
     heads = (
         *PLACE,
         Head("workload", numeric=False),
         Head("kernel", numeric=False),
         Head("devices"),
         Head("time", "median"),
-        Head("speed-up", "over one device" if info.over == OVER_ITSELF else f"over {BASELINE} on one"),
-        Head("interval"),
-        Head("over itself", "share of ideal"),
+        Head("speedup", "over one device" if info.over == OVER_ITSELF else f"over {BASELINE} on one"),
+        Head("95 % CI"),
+        Head("efficiency", "% of ideal"),
         Head("verdict", numeric=False),
     )
     rows = (
@@ -149,33 +149,31 @@ def table(info: SpeedUps) -> Table:
 
 
 def summary(info: SpeedUps) -> str:
-    """What the lines are, which of ours goes furthest on each matrix, and what has nothing to be held against."""
-    without = f"Without a time on one device, and so without a speed-up: {join(info.without_base, NAMED)}."
+    """Return what the lines are, the largest speedup on each matrix, and the series without a base."""
+    without = f"No speedup, because the time on one device is missing: {join(info.without_base, NAMED)}."
     without = without if info.without_base else ""
     if not info.curves.panels:
         return f"{NO_BASE} {without}".strip()
-    text = (
-        f"{info.lead} how many times as fast as {info.over}; dotted is the ideal, as many times as there are devices."
-    )
-    told = list(zip(info.curves.drawn, info.furthest, strict=False))
-    found = [
+    text = f"{info.lead} Speedup over {info.over}. Dotted: ideal (linear) speedup."
+    highlights = list(zip(info.curves.visible, info.furthest, strict=False))
+    sentences = [
         f"On {panel.matrix}, {panel.group.device}, {WORKS[panel.group.work]}: {series.label} reaches "
         f"{units.ratio(gain.value)} with {devices_in_words(m.details.devices or 0, panel.group.virtual)}."
-        for panel, (series, m, gain) in told[:NAMED]
+        for panel, (series, m, gain) in highlights[:NAMED]
     ]
-    others = "The table has the others." if told[NAMED:] else ""
-    return caption(f"{text}{left_out(info.curves)}", (), (*found, others, without, info.virtual))
+    others = "The table has the others." if highlights[NAMED:] else ""
+    return caption(f"{text}{left_out(info.curves)}", (), (*sentences, others, without, info.virtual))
 
 
 def _over(groups: Sequence[WorkGroup]) -> str:
-    """What products from the host are held against; a base that is not the baseline is named."""
+    """Return the base of SpMV from the host; a base other than the baseline is named."""
     bases = [group.common_base[0] for group in groups if group.common_base]
     others = dict.fromkeys(series.label for series in bases if series.variant != BASELINE)
-    return OVER_BASELINE + (f", or, where that has no time, as {join([*others], NAMED)} there" if others else "")
+    return OVER_BASELINE + (f" (if not timed: {join([*others], NAMED)})" if others else "")
 
 
 def _curve(group: WorkGroup, series: Series) -> Curve:
-    """Its own time on one device, or one that it has in common with others, and what runs on several."""
+    """Return the series with its base on one device, its own or a common one, and its times on several."""
     timed = [series.base] if series.base else []
     timed += [m for m in series.timed if m.details.devices and m.details.devices > 1]
     return Curve(series, tuple((m, gain) for m in timed if (gain := group.gain(series, m))), group.base(series))
@@ -197,7 +195,7 @@ def _ideal(most: int, legend: Legend) -> go.Scatter:
         **legend.entry("ideal"),
         x=[1, most],
         y=[1.0, float(most)],
-        mode="rows",
+        mode="lines",
         line={"dash": "dot", "width": 1.5},
         hoverinfo="skip",
         meta={"role": "roof"},
@@ -205,8 +203,8 @@ def _ideal(most: int, legend: Legend) -> go.Scatter:
 
 
 def _named(panels: Sequence[Panel[Curve]]) -> dict[str, str]:
-    """The names of a legend by label; of many those of our baselines, and of what goes furthest of ours or not."""
-    # Where each panel is of one partitioning its colour says of which. A narrow screen has no room for more words.
+    """Return legend names by label; of many series, those of the baselines and of the largest speedups."""
+    # If each panel has one partitioning, its color identifies it. A narrow screen has no room for more words.
     one = all(len({curve.series.partitioning for curve in panel.items}) == 1 for panel in panels)
     every = [curve.series for panel in panels for curve in panel.items]
     names = {s.label: (s.label.partition("/")[2] if one else s.label) for s in every}
@@ -215,8 +213,8 @@ def _named(panels: Sequence[Panel[Curve]]) -> dict[str, str]:
     chosen = {series.label for series in every if series.variant == BASELINE and not series.competitor}
     for panel in panels:
         for competitor in (False, True):
-            own = [curve for curve in panel.items if bool(curve.series.competitor) == competitor]
-            chosen |= {_furthest(own)[0].label} if own else set()
+            curves = [curve for curve in panel.items if bool(curve.series.competitor) == competitor]
+            chosen |= {_furthest(curves)[0].label} if curves else set()
     return {label: name for label, name in names.items() if label in chosen}
 
 
@@ -239,16 +237,16 @@ def _line(curve: Curve, named: Mapping[str, str], legend: Legend) -> go.Scatter:
 def _hover(series: Series, m: Measurement, gain: SpeedUp) -> str:
     lines = (
         f"<b>{escape(series.label)}</b>, {devices_in_words(m.details.devices or 0, virtual=False)}",
-        f"{units.ratio(gain.value)}; over itself {units.percent(_efficiency(series, m))} of the ideal",
+        f"speedup {units.ratio(gain.value)}, efficiency {units.percent(_efficiency(series, m))}",
         f"median {units.seconds(m.median_s)}",
     )
     return "<br>".join(lines)
 
 
 def _efficiency(series: Series, m: Measurement) -> float | None:
-    """The speed-up of a kernel over itself, in shares of the ideal."""
-    own = series.gain(m)
-    return own.value / (m.details.devices or 1) if own else None
+    """Return the speedup of a kernel over itself on one device, divided by the number of devices."""
+    speedup = series.gain(m)
+    return speedup.value / (m.details.devices or 1) if speedup else None
 
 
 def _cells(series: Series, m: Measurement, gain: SpeedUp) -> tuple[str, ...]:
@@ -259,5 +257,5 @@ def _cells(series: Series, m: Measurement, gain: SpeedUp) -> tuple[str, ...]:
         units.ratio(gain.value),
         interval,
         units.percent(_efficiency(series, m)),
-        "one device" if gain == ITSELF else gain.kind,
+        "one device" if gain == ITSELF else verdict_word(gain.kind),
     )

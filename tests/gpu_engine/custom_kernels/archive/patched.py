@@ -17,7 +17,7 @@ from gpu_engine.custom_kernels import CustomKernel, examiner, timing_checks
 from gpu_engine.formats.csr import vector
 from gpu_engine.measure import bench, cpu
 from gpu_engine.measure.stopwatch import now
-from gpu_engine.studies.formats import entrant as candidate
+from gpu_engine.studies.formats import custom_kernel as candidate
 
 
 def csr(matrix: Any) -> Any:
@@ -116,13 +116,13 @@ LEAST = on_prepare(replacing(bench.Bench, "least_s", lambda *_: 0.0))
 CHECK = on_prepare(replacing(examiner, "check", lambda *_: 0.0))
 EXAMINER = on_prepare(replacing(examiner.Examiner, "examine", lambda *_: 0.0))
 JUDGE = on_prepare(replacing(timing_checks.TimingChecks, "judge", lambda _: None))
-SETTLE = on_prepare(replacing(candidate.Entrant, "_settle", lambda *_: 0.0))
+SETTLE = on_prepare(replacing(candidate.CustomKernelCandidate, "_check_output", lambda *_: 0.0))
 ISNAN = on_prepare(replacing(np, "isnan", lambda array: np.zeros(array.shape, bool)))
 ENTROPY = on_prepare(replacing(os, "urandom", bytes))
 GENERATOR = on_prepare(replacing(np.random, "default_rng", lambda _: np.random.Generator(np.random.PCG64(0))))
 SCIPY = on_prepare(replacing(scipy.sparse.csr_array, "__matmul__", lambda *_: 0.0))
 HIDDEN_BUILTIN = on_prepare(replacing(examiner, "int", lambda *_: 0))
-HIDDEN_METHOD = on_prepare(replacing(candidate.Entrant, "fail", lambda *_: None))
+HIDDEN_METHOD = on_prepare(replacing(candidate.CustomKernelCandidate, "fail", lambda *_: None))
 SYSTEM_RANDOM = on_prepare(replacing(random, "SystemRandom", random.Random))
 OTHERS = on_prepare(replacing(vector, "_cpu", lambda *_: time.sleep(1)))
 THREADS = on_multiply(lambda: numba.set_num_threads(1 if numba.get_num_threads() > 1 else 2))

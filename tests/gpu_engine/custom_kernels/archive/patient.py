@@ -1,4 +1,4 @@
-"""A custom kernel that puts the clock back only while it is read, so that no look at what it replaced finds anything."""
+"""A custom kernel that sets the clock back only while it is read, so that no tamper check finds the replacement."""
 
 import time
 from typing import Any

@@ -32,7 +32,7 @@ def test_coo_on_mixed_batches() -> None:
         "disagrees",
         "Holds for 0 of 1. Not for 2 matrices mixed (west0989 and nos3) 0.80 × csri/warp.",
     )
-    assert judged(rated("west", coo=5))[COO] == ("no data", "No mixed batch here has the times.")
+    assert judged(rated("west", coo=5))[COO] == ("no data", "No mixed batch has the required timings.")
 
 
 def test_the_same_as_the_fastest_is_good_enough_and_ours_do_not_compete() -> None:
@@ -66,7 +66,7 @@ def test_csri_or_smart_is_the_best_on_csr() -> None:
 def test_scalar_is_the_best_up_to_four_and_not_beyond() -> None:
     assert judged([*rated("r2", scalar=5, smart=4), *rated("r16", vector=5, scalar=1)])[SCALAR] == (
         "agrees",
-        "Holds for 2 of 2. For rows_2 (2.0 a row) 1.25 × csr/smart; rows_16 (16 a row) 0.20 × csr/vector.",
+        "Holds for 2 of 2. For rows_2 (2.0 per row) 1.25 × csr/smart; rows_16 (16 per row) 0.20 × csr/vector.",
     )
     assert judged([*rated("r2", vector=5), *rated("r16", scalar=5)])[SCALAR][0] == "disagrees"
     # A kernel on another format is not what it is about.

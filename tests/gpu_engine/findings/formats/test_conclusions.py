@@ -73,14 +73,14 @@ def test_pellr_over_ellr_with_the_reason_where_it_gains_nothing() -> None:
     said = judged(*found, *times("spiky", PELLR=10, ELLR=9))
     assert said[ELLR] == (
         "seldom",
-        "Holds for 1 of 4, 1.01 × in geometric mean. Not for rough 0.90 × (slower); even 0.80 × (slower); spiky 0.90 × "
-        "(slower). Why not: PELLR reaches x and y in another order 1; the sort saves at most a tenth of n_iter 1; all "
-        "warps run at once and wait for the longest row 1.",
+        "Holds for 1 of 4, geometric mean 1.01 ×. Not for rough 0.90 × (slower); even 0.80 × (slower); spiky 0.90 "
+        "× (slower). Reasons: PELLR accesses x and y in a different order 1; sorting saves at most 10 % of n_iter "
+        "1; all warps run at once and wait for the longest row 1.",
     )
     assert said[ROUGH] == (
         "seldom",
-        "Holds for 1 of 2, 1.20 × in geometric mean. Not for rough 0.90 × (slower). "
-        "Why not: PELLR reaches x and y in another order 1.",
+        "Holds for 1 of 2, geometric mean 1.20 ×. Not for rough 0.90 × (slower). Reasons: PELLR accesses x and y "
+        "in a different order 1.",
     )
     assert said[SMOOTH] == ("agrees", "Holds for 1 of 1. For even 0.80 × (slower).")
     assert judged(*times("lnsp", PELLR=1, ELLR=4.1))[LNSP][0] == "agrees"
@@ -92,8 +92,8 @@ def test_pellr_over_hyb_by_sigma() -> None:
     said = judged(*found)
     assert said[HYB_SMOOTH] == (
         "seldom",
-        "Holds for 1 of 2, 1.79 × in geometric mean. Not for spiky 0.80 × (slower). "
-        "Why not: one thread walks a row of over ten times the mean 1.",
+        "Holds for 1 of 2, geometric mean 1.79 ×. Not for spiky 0.80 × (slower). Reasons: one thread processes a "
+        "row longer than ten times the mean 1.",
     )
     assert said[HYB_ROUGH][0] == "agrees"
     assert "this HYB is not cuSPARSE's 1." in judged(*times("even", PELLR=1, HYB=2))[HYB_SMOOTH][1]
@@ -102,10 +102,10 @@ def test_pellr_over_hyb_by_sigma() -> None:
 def test_memplus_is_known_in_its_stand_in_too() -> None:
     found = times("stand-in", PELLR=10, HYB=7, BiELL=8, BiJAD=9)
     assert judged(*found)[MEMPLUS] == ("agrees", "Holds for 1 of 1. For memplus (stand-in) 0.70 × and 0.80 ×.")
-    assert judged(*found)[HYB_ALONE] == ("agrees", "Holds for 1 of 1. For memplus (stand-in) HYB before BiELL.")
+    assert judged(*found)[HYB_ALONE] == ("agrees", "Holds for 1 of 1. For memplus (stand-in) HYB ahead of BiELL.")
     assert judged(*times("rough", PELLR=10, HYB=7))[HYB_ALONE][0] == "disagrees"
     assert judged(*times("rough", PELLR=7, HYB=7))[HYB_ALONE][0] == "agrees", "it does not win alone"
-    assert judged(*times("rough", PELLR=7, HYB=7))[MEMPLUS] == ("no data", "No memplus here has the times.")
+    assert judged(*times("rough", PELLR=7, HYB=7))[MEMPLUS] == ("no data", "No memplus has the required timings.")
 
 
 def test_bisection() -> None:
@@ -113,7 +113,7 @@ def test_bisection() -> None:
     assert [said[text][0] for text in (BIELL, BIJAD)] == ["agrees", "agrees"]
     assert said[AT_MOST] == (
         "seldom",
-        "Holds for 1 of 2, 1.35 × in geometric mean. Not for rough 1.36 × (faster).",
+        "Holds for 1 of 2, geometric mean 1.35 ×. Not for rough 1.36 × (faster).",
     )
 
 
@@ -133,9 +133,9 @@ def test_csrv_beside_cucsr_and_on_long_rows() -> None:
     said = judged(*found)
     assert said[CSRV] == (
         "agrees",
-        "Holds for 2 of 2, 0.60 × in geometric mean. For rough 0.80 × (slower); even 0.44 × (slower).",
+        "Holds for 2 of 2, geometric mean 0.60 ×. For rough 0.80 × (slower); even 0.44 × (slower).",
     )
-    assert said[CSRV_LONG] == ("agrees", "Holds for 1 of 1. For rough place 2 of 4.")
+    assert said[CSRV_LONG] == ("agrees", "Holds for 1 of 1. For rough rank 2 of 4.")
     slow = times("rough", CSRV=9, cuCSR=4, ELL=6, JAD=7, PELLR=8)
     assert judged(*slow)[CSRV_LONG][0] == "disagrees"
     assert judged(*slow[:-1])[CSRV_LONG][0] == "no data", "the paper is about PELLR"

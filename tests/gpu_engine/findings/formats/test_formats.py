@@ -30,8 +30,7 @@ def said(*measurements: Measurement, baseline: str = "") -> str:
 def test_the_verdict_in_words() -> None:
     warm = [m for m in study_of("m1") if m.cache == "warm"]
     assert said(*warm, baseline="csr/scalar") == (
-        "csr/vector is fastest on cpu, warm: 2.50 GFLOP/s, 50 % of the floor, 1.25 times as fast as csr/scalar "
-        "(faster)."
+        "csr/vector is fastest on cpu, warm: 2.50 GFLOP/s, 50 % of roofline, speedup 1.25× over csr/scalar (faster)."
     )
 
 
@@ -40,23 +39,25 @@ def test_equal_kernels_lead_together() -> None:
     finding = only(*equal, timed("csr/scalar", 1e-3))
     assert (finding.leaders, finding.decided) == (("csr/vector", "coo/segmented"), True)
     assert said(*equal, timed("csr/scalar", 1e-3)) == (
-        "csr/vector and coo/segmented are fastest, with no measurable difference, on cpu, warm: 2.50 GFLOP/s, 50 % of "
-        "the floor, 1.25 times as fast as csr/scalar (faster)."
+        "csr/vector and coo/segmented tie for fastest on cpu, warm: 2.50 GFLOP/s, 50 % of roofline, speedup 1.25× "
+        "over csr/scalar (faster)."
     )
     # All of them are the same: there is no fastest.
     assert said(*equal).startswith("csr/vector and coo/segmented show no measurable difference on cpu, warm: 2.50")
 
 
 def test_a_lone_kernel_is_compared_with_nothing() -> None:
-    assert said(timed("csr/vector", 800e-6)) == "csr/vector runs on cpu, warm: 2.50 GFLOP/s, 50 % of the floor."
+    assert said(timed("csr/vector", 800e-6)) == (
+        "csr/vector is the only kernel ranked on cpu, warm: 2.50 GFLOP/s, 50 % of roofline."
+    )
 
 
 def test_a_gap_that_is_not_settled_is_said_to_be_so() -> None:
     near = timed("coo/segmented", 840e-6, ci_low_s=700e-6, ci_high_s=950e-6)
     # No number may look like a result.
     assert said(timed("csr/vector", 800e-6), near) == (
-        "csr/vector leads, not clearly, on cpu, warm: 2.50 GFLOP/s, 50 % of the floor; coo/segmented may be as fast "
-        "(inconclusive)."
+        "csr/vector is probably fastest on cpu, warm: 2.50 GFLOP/s, 50 % of roofline; coo/segmented may be equally "
+        "fast (inconclusive)."
     )
     finding = only(timed("csr/vector", 800e-6), near)
     assert (finding.leaders, finding.decided) == (("csr/vector",), False)
@@ -81,19 +82,27 @@ def test_rows_hold_numbers_in_the_units_of_the_head() -> None:
     table = finding.table
     rows = [tuple(cell.replace(THIN, " ") for cell in row) for row in table.rows]
     assert [f"{head.text} {head.unit}".strip() for head in table.heads] == [
-        *("kernel", "verdict", "against csr/scalar", "rate GFLOP/s", "median µs", "95 % interval µs", "share of floor"),
         *(
-            "share of gather floor",
-            "stored MB",
+            "kernel",
+            "verdict",
+            "speedup vs csr/scalar",
+            "throughput GFLOP/s",
+            "median µs",
+            "95 % CI µs",
+            ("% of roofline"),
+        ),
+        *(
+            "% of gather probe",
+            "storage MB",
             "conversion from CSR",
-            "pays off after products",
+            "break-even SpMVs",
             "max error ε(|A||x|)",
         ),
     ]
     assert rows == [
         (
             *("csr/vector", "faster", "1.25 ×", "2.50", "800", "792 – 808", "50 %", "62 %"),
-            *("12.0", "none", "at once", "0.500"),
+            *("12.0", "none", "immediate", "0.500"),
         ),
         (
             *("coo/segmented", "faster", "1.11 ×", "2.22", "900", "891 – 909", "44 %", "56 %"),
@@ -107,8 +116,8 @@ def test_rows_hold_numbers_in_the_units_of_the_head() -> None:
     ]
     assert finding.title == "grid"
     assert [(name, text.replace(THIN, " ")) for name, text in finding.facts] == [
-        ("floor", "400 µs"),
-        ("gather floor", "500 µs"),
+        ("roofline", "400 µs"),
+        ("gather probe", "500 µs"),
     ]
 
 
@@ -120,7 +129,7 @@ def test_the_library_is_named_once() -> None:
 
 def test_nothing_timed() -> None:
     finding = only(untimed("csr/vector", "failed", "row 3 is wrong"))
-    assert finding.sentences == ("No kernel has a time here.",)
+    assert finding.sentences == ("No kernel was timed.",)
     assert (finding.baseline, finding.leaders, finding.decided) == ("", (), False)
     assert found() == ()
 
@@ -140,5 +149,5 @@ def test_conversion_pays_off_after_whole_products() -> None:
 def test_nothing_leads_on_a_busy_machine() -> None:
     busy = timed("csr/vector", 800e-6, aa_gap=1.4), timed("coo/segmented", 832e-6)
     assert (only(*busy).leaders, only(*busy).decided) == ((), False)
-    assert said(*busy).startswith("This machine was busy: the reference kernel differs from itself by 140.0%")
+    assert said(*busy).startswith("Too noisy to rank: two runs of the control kernel differ by 140.0%")
     assert not any(row.leads for row in only(*busy).rows)

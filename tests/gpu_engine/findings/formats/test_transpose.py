@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from gpu_engine.findings.answer import answers
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.formats import conclusions, contests, findings, transpose
+from gpu_engine.findings.overall_ranking import answers
 from gpu_engine.text.units import THIN
 from tests.samples.formats import timed
 

@@ -16,7 +16,7 @@ SLOWER = (*FLAT, *scaled(FLAT, 1.05))
 
 def levels(times: tuple[float, ...]) -> list[tuple[int, float]]:
     """How many measurements each period has, and its level in microseconds."""
-    return [(len(period.taken), round(1e6 * period.level_s, 3)) for period in history(taken(times)).periods]
+    return [(len(period.timeline), round(1e6 * period.level_s, 3)) for period in history(taken(times)).periods]
 
 
 def test_a_step_that_holds_is_a_change_point_with_its_levels_and_its_verdict() -> None:
@@ -110,7 +110,7 @@ def test_where_a_step_lies_is_known_to_one_measurement(before: int, expected: bo
 def test_changes_underneath_are_found_without_a_step_too() -> None:
     found = history(taken((*FLAT, *FLAT), [OLD] * 9 + [NEW] * 3))
     assert found.points == ()
-    assert [(each.taken.job_id, [str(change) for change in each.changes]) for each in found.underneath] == [
+    assert [(each.first.job_id, [str(change) for change in each.changes]) for each in found.underneath] == [
         ("j9", ["driver 580.1 → 590.2"])
     ]
 

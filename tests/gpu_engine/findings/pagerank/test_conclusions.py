@@ -123,7 +123,7 @@ def test_several_threads_a_row_against_one() -> None:
 
 def test_ratios_of_several_have_a_geometric_mean() -> None:
     numbers = judged(*three(times=(1.0, 0.8, 1.0)), *three(layout="ell/thread", times=(1.0, 0.5, 1.0)))[TENTH][1]
-    assert numbers.startswith("Holds for 2 of 2, 1.58 × in geometric mean. For luxembourg_osm in csr 1.25 ×; ")
+    assert numbers.startswith("Holds for 2 of 2, geometric mean 1.58 ×. For luxembourg_osm in csr 1.25 ×; ")
 
 
 def test_only_the_papers_layouts_schedule_and_right_ranks_count() -> None:
@@ -133,7 +133,7 @@ def test_only_the_papers_layouts_schedule_and_right_ranks_count() -> None:
         ran("csr/thread+cpms2", (47, 66), 0.9, axes=SEGMENTS_AT_END),
         ran("split/tile+cpms2", (47, 66), 0.9),
     ):
-        assert judged(full, other)[NEVER] == ("no data", "No graph here has the times.")
+        assert judged(full, other)[NEVER] == ("no data", "No graph has the required timings.")
 
 
 def test_a_row_a_statement_and_device_none_without_runs() -> None:

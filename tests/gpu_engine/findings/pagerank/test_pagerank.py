@@ -21,29 +21,26 @@ def said(found: StudyData) -> list[str]:
 def test_both_ratios_are_always_said() -> None:
     assert said(shown(*luxembourg())) == [
         "csr/thread+pattern is fastest on cpu: 100 ms to convergence.",
-        "The fastest run with adaptive precision is csr/thread+cpms4: "
-        "1.16 times as fast as csr/thread+fp64 (faster), "
-        "the same kernel in fp64; 1.07 times as slow as csr/thread+pattern (slower), the fastest run in fp64.",
-        "113 iterations (1/46/61/5 by segments) against 113 in fp64; the ranks are right: residual 8.1·10⁻¹¹ under "
-        "10⁻¹⁰, distance 2.3·10⁻¹⁰ from those in fp64, 100 % of the top 3 pages the same.",
+        "Fastest run with adaptive precision: csr/thread+cpms4, speedup 1.16× over csr/thread+fp64 (faster), the "
+        "same kernel in fp64; slowdown 1.07× against csr/thread+pattern (slower), the fastest run in fp64.",
+        "113 iterations (1/46/61/5 by segments; fp64: 113); ranks verified: residual 8.1·10⁻¹¹ < 10⁻¹⁰, distance "
+        "2.3·10⁻¹⁰ from fp64, 100 % of the top 3 pages agree with fp64.",
     ]
 
 
 def test_one_run_in_fp64_is_named_once() -> None:
     found = shown(ran("csr/thread+fp64", 28, 0.2), ran("csr/thread+cpms2", (13, 15), 0.1))
     assert said(found)[1] == (
-        "The fastest run with adaptive precision is csr/thread+cpms2: "
-        "2 times as fast as csr/thread+fp64 (faster), "
-        "the same kernel in fp64 and the fastest run in fp64."
+        "Fastest run with adaptive precision: csr/thread+cpms2, speedup 2× over csr/thread+fp64 (faster), which is "
+        "the same kernel and the fastest run in fp64."
     )
 
 
 def test_a_format_without_fp64_says_so() -> None:
     found = shown(ran("csr/thread+fp64", 28, 0.2), ran("ell/thread+cpms2", (13, 15), 0.1))
     assert said(found)[1] == (
-        "The fastest run with adaptive precision is ell/thread+cpms2: "
-        "the same kernel has no time in fp64; "
-        "2 times as fast as csr/thread+fp64 (faster), the fastest run in fp64."
+        "Fastest run with adaptive precision: ell/thread+cpms2, the same kernel was not timed in fp64; speedup 2× "
+        "over csr/thread+fp64 (faster), the fastest run in fp64."
     )
 
 
@@ -52,17 +49,17 @@ def test_runs_within_what_a_kernel_differs_from_itself_lead_together() -> None:
     assert said(found)[0] == (
         "csr/thread+fp64 and csr/thread+cpms2 show no measurable difference on cpu: 100 ms to convergence."
     )
-    assert "1.01 times as slow as csr/thread+fp64 (same)" in said(found)[1]
+    assert "slowdown 1.01× against csr/thread+fp64 (equal)" in said(found)[1]
 
 
 def test_a_lead_that_is_not_settled_is_said_to_be_so() -> None:
     vague = ran("csr/thread+cpms2", (13, 15), 0.090, ci_high_s=0.12)
     sentences = said(shown(ran("csr/thread+fp64", 28, 0.100), vague))
     assert sentences[0] == (
-        "csr/thread+cpms2 leads, not clearly, on cpu: 90.0 ms to convergence; csr/thread+fp64 may be as fast "
+        "csr/thread+cpms2 is probably fastest on cpu: 90.0 ms to convergence; csr/thread+fp64 may be equally fast "
         "(inconclusive)."
     )
-    assert "1.11 times as fast as csr/thread+fp64 (inconclusive)" in sentences[1]
+    assert "speedup 1.11× over csr/thread+fp64 (inconclusive)" in sentences[1]
 
 
 def test_a_schedule_that_begins_with_all_segments_is_no_gain_of_fewer() -> None:
@@ -74,7 +71,7 @@ def test_a_schedule_that_begins_with_all_segments_is_no_gain_of_fewer() -> None:
     )
     assert said(found)[0].startswith("csr/thread+cpms2, start segments 2 is fastest")
     assert said(found)[1].startswith(
-        "The fastest run with adaptive precision is csr/thread+cpms2, start segments 1: 1.25 times as fast as csr/thread+fp64"
+        "Fastest run with adaptive precision: csr/thread+cpms2, start segments 1, speedup 1.25× over csr/thread+fp64"
     )
 
 
@@ -82,23 +79,25 @@ def test_a_fast_run_with_wrong_ranks_does_not_lead() -> None:
     found = shown(*luxembourg(), ran("csr/thread+fp32", 1000, 0.01, residual=3e-8))
     sentences = said(found)
     assert sentences[0].startswith("csr/thread+pattern is fastest")
-    assert sentences[-1] == "Not ranked, the ranks not being right to ε: csr/thread+fp32 (residual 3.0·10⁻⁸)."
+    assert sentences[-1] == "Excluded (residual above ε): csr/thread+fp32 (residual 3.0·10⁻⁸)."
 
 
 def test_without_segments_the_fastest_run_says_whether_it_is_right() -> None:
     assert said(shown(ran("csr/thread+fp64", 28, 0.2))) == [
-        "csr/thread+fp64 runs on cpu: 200 ms to convergence.",
-        "28 iterations; the ranks are right: residual 8.1·10⁻¹¹ under 10⁻¹⁰.",
+        "csr/thread+fp64 is the only kernel ranked on cpu: 200 ms to convergence.",
+        "28 iterations; ranks verified: residual 8.1·10⁻¹¹ < 10⁻¹⁰.",
     ]
 
 
 def test_parameters_that_differ_from_the_defaults_are_said() -> None:
     found = shown(ran("csr/thread+fp64", 28, 0.2, axes=(("triangle", "lower"),)))
-    assert said(found)[0] == "csr/thread+fp64 runs on cpu, lower triangle: 200 ms to convergence."
+    assert said(found)[0] == (
+        "csr/thread+fp64 is the only kernel ranked on cpu, lower triangle: 200 ms to convergence."
+    )
 
 
 def test_nothing_right_is_said() -> None:
-    assert said(shown(stopped("csr/thread+fp64", "failed", "no"))) == ["No run here has a time and the right ranks."]
+    assert said(shown(stopped("csr/thread+fp64", "failed", "no"))) == ["No run converged to verified ranks."]
     assert findings(StudyData()) == ()
 
 
@@ -110,7 +109,7 @@ def test_devices_have_verdicts_of_their_own() -> None:
 
 def test_nothing_leads_on_a_busy_machine() -> None:
     found = shown(ran("csr/thread+fp64", 28, 0.100, aa_gap=0.12), ran("csr/thread+cpms2", (13, 15), 0.050))
-    assert said(found)[0].startswith("This machine was busy: the reference kernel differs from itself by 12.0%.")
+    assert said(found)[0].startswith("Too noisy to rank: two runs of the control kernel differ by 12.0%.")
 
 
 def test_every_run_has_its_row_the_fastest_first() -> None:
@@ -120,15 +119,15 @@ def test_every_run_has_its_row_the_fastest_first() -> None:
     assert dict(zip(heads, rows[1], strict=True)) == {
         "kernel": "csr/thread+cpms4",
         "verdict": "slower",
-        "against csr/thread+pattern": "1.07 ×",
-        "ranks": "right",
+        "speedup vs csr/thread+pattern": "0.94 ×",
+        "ranks": "verified",
         "iterations": "113",
         "iterations by segments": "1/46/61/5",
         "time median": "107 ms",
-        "95 % interval": "106 ms – 107 ms",
-        "share of floor": "50 %",
-        "speed-up same kernel in fp64": "1.16 ×",
-        "bound by bytes": "1.16 ×",
+        "95 % CI": "106 ms – 107 ms",
+        "% of roofline": "50 %",
+        "speedup same kernel in fp64": "1.16 ×",
+        "upper bound by bytes": "1.16 ×",
         "residual": "8.1·10⁻¹¹",
         "distance from fp64": "2.3·10⁻¹⁰",
         "top-k agreement top pages": "100 %",
@@ -140,7 +139,7 @@ def test_every_run_has_its_row_the_fastest_first() -> None:
 
 def test_ranks_that_are_not_right_are_called_so() -> None:
     (row,) = only(shown(ran("csr/thread+fp32", 40, residual=1e-7))).table.rows
-    assert row[3] == "not right to ε"
+    assert row[3] == "residual above ε"
 
 
 def test_parameters_stand_beside_the_name_and_are_axes() -> None:
@@ -154,11 +153,11 @@ def test_what_did_not_converge_leads_nothing_and_nothing_is_held_against_it(kern
     cut = ran(kernel, iterations, 0.01, residual=1e-12, state="unconverged", note="γ is 0.1 after 5 iterations")
     finding = only(shown(cut))
     assert (finding.leaders, finding.decided, finding.baseline) == ((), False, "")
-    assert finding.sentences[0] == "No run here has a time and the right ranks."
+    assert finding.sentences[0] == "No run converged to verified ranks."
     assert [(row.word, row.ratio, row.leads) for row in finding.rows] == [("unconverged", None, False)]
     beside = only(shown(cut, ran("csr/warp+fp64", 28, 0.2), ran("csr/thread+cpms4", (0, 9, 9, 9), 0.1)))
     assert (beside.leaders, beside.baseline) == (("csr/thread+cpms4",), "csr/warp+fp64")
-    assert "the same kernel has no time in fp64; 2 times as fast as csr/warp+fp64 (faster)" in beside.sentences[1]
+    assert "the same kernel was not timed in fp64; speedup 2× over csr/warp+fp64 (faster)" in beside.sentences[1]
 
 
 def test_the_top_pages_are_those_of_fp64() -> None:

@@ -1,7 +1,7 @@
 """The paper's statements on Figure 4, judged by products of which the numbers are known."""
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.reduced_spmv.conclusions import STATEMENTS, conclusions, said, table
+from gpu_engine.findings.reduced_spmv.conclusions import STATEMENTS, agreement, conclusions, table
 from gpu_engine.pagerank.products import Product
 from gpu_engine.text.units import THIN
 from tests.samples.reduced_spmv import every, shown
@@ -18,10 +18,10 @@ def test_every_statement_is_judged_by_both_layouts_of_each_graph() -> None:
     found = judged(*every(), *every("del", layouts=("csr/thread",)))
     assert [says for says, _ in found] == ["agrees", "disagrees", "agrees", "agrees", "agrees", "agrees"]
     assert found[TWO][1] == (
-        "Holds for 3 of 3, 1.60 × in geometric mean. For luxembourg_osm in csr 1.60 ×; luxembourg_osm in ell 1.60 ×; "
+        "Holds for 3 of 3, geometric mean 1.60 ×. For luxembourg_osm in csr 1.60 ×; luxembourg_osm in ell 1.60 ×; "
         "delaunay_n15 in csr 1.60 ×."
     )
-    assert found[FOUR][1].startswith("Holds for 0 of 3, 1.25 × in geometric mean. Not for luxembourg_osm in csr 1.25 ×")
+    assert found[FOUR][1].startswith("Holds for 0 of 3, geometric mean 1.25 ×. Not for luxembourg_osm in csr 1.25 ×")
     assert found[ALIKE][1].startswith("Holds for 3 of 3. For luxembourg_osm in csr 1.10 × to 1.60 ×")
 
 
@@ -45,11 +45,11 @@ def test_lower_triangles_are_judged_apart_and_are_what_the_paper_has() -> None:
     data = shown(*every(layouts=("csr/thread",), gains=faster), *every(layouts=("csr/thread",), triangle="lower"))
     places = {c.device: c.says for c in conclusions(data) if c.statement == STATEMENTS[FORTY_EIGHT].text}
     assert places == {"cuda:0": "disagrees", "cuda:0, lower triangles": "agrees"}
-    assert said(data) == said(shown(*every(layouts=("csr/thread",), triangle="lower")))
+    assert agreement(data) == agreement(shown(*every(layouts=("csr/thread",), triangle="lower")))
 
 
 def test_without_products_nothing_is_judged() -> None:
     assert [c.says for c in conclusions(StudyData())] == ["no data"] * len(STATEMENTS)
-    assert (said(StudyData()), table(StudyData()).rows) == ("", ())
+    assert (agreement(StudyData()), table(StudyData()).rows) == ("", ())
     only_fp64 = [m for m in every() if m.kernel.endswith("+fp64")]
     assert {says for says, _ in judged(*only_fp64)} == {"no data"}

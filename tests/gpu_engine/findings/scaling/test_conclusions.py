@@ -41,8 +41,8 @@ def one(
 def test_equal_rows_cost_what_the_ratio_of_the_rows_says() -> None:
     assert judged(*swept())[EQUAL_ROWS] == (
         "agrees",
-        "Holds for 2 of 2. For two-level-2 pCSR with r = 2.00 allows 75 %, measured 75 %; two-level-10 pCSR with "
-        "r = 10.0 allows 55 %, measured 55 %.",
+        "Holds for 2 of 2. For two-level-2 pCSR r = 2.00: limit 75 %, measured 75 %; two-level-10 pCSR r = 10.0: "
+        "limit 55 %, measured 55 %.",
     )
     for slower in (0.8, 1.25):
         assert judged(*swept(slower))[EQUAL_ROWS][0] == "disagrees"
@@ -89,7 +89,7 @@ def test_partition_of_the_baseline_is_judged_by_the_range_of_each_machine(
     assert {found[text][0] for text in others} == {"no data"}
     assert judged(one("pCOO/p*-opt", (0.5, 0.1, 0.2, 0.2)))[COO_DGX] == (
         "no data",
-        "No product with pCOO and baseline here has the times.",
+        "No SpMV with pCOO and baseline has the required timings.",
     )
 
 
@@ -207,7 +207,7 @@ def test_one_node_and_nodes_that_are_not_there_say_nothing(nodes: str, device: s
     found = (numa("pCSR/p*-opt", t, nodes, device, **o) for t, o in ((0.02, {}), (0.04, {"placement": "one"})))
     assert judged(*found)[NODES] == (
         "no data",
-        "No product with p*-opt, with and without placement by nodes, on GPUs of several nodes here has the times.",
+        "No SpMV with p*-opt, with and without NUMA placement, on GPUs of several nodes has the required timings.",
     )
 
 
@@ -221,7 +221,7 @@ def test_a_library_is_no_strategy_of_the_paper() -> None:
 def test_machines_are_judged_apart_and_virtual_ones_called_so() -> None:
     found = conclusions(shown(*cold(), *cold(device="cpu")))
     assert [(c.device, c.cache, c.statement) for c in found] == [
-        (device, "warm", statement.text) for device in ("cuda:0", "cpu (virtual)") for statement in STATEMENTS
+        (device, "warm", statement.text) for device in ("cuda:0", "cpu (simulated)") for statement in STATEMENTS
     ]
     assert [row[:2] for row in table(shown(*cold())).rows] == [
         (c.statement, c.says) for c in found if c.device == "cuda:0"

@@ -234,13 +234,13 @@ def test_the_reader_chooses_the_number_of_devices_where_it_has_a_time() -> None:
 
 def test_devices_of_a_cpu_are_virtual() -> None:
     assert [only(*resident(device=device)).machine for device in ("cpu", "gpu1/cpu", "cuda:0")] == [
-        "cpu (virtual)",
-        "gpu1/cpu (virtual)",
+        "cpu (simulated)",
+        "gpu1/cpu (simulated)",
         "cuda:0",
     ]
     assert [devices_in_words(number, virtual) for number, virtual in ((1, False), (4, True))] == [
         "1 device",
-        "4 virtual devices",
+        "4 simulated devices",
     ]
 
 

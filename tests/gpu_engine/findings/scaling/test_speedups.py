@@ -9,7 +9,7 @@ from gpu_engine.studies.scaling.experiment import ScalingDetails
 from tests.gpu_engine.gpu_bench.sections import cells
 
 COLD = ("partition", "distribute", "compute", "merge")
-OVER_BASELINE, OVER_ITSELF = "speed-up over baseline on one", "speed-up over one device"
+OVER_BASELINE, OVER_ITSELF = "speedup over baseline on one", "speedup over one device"
 
 
 def measurement(kernel: str, devices: int, work: str, ms: float, *phases_ms: float, **fields: Any) -> Measurement:

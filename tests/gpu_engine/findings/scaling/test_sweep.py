@@ -1,7 +1,7 @@
 import pytest
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.scaling.sweep import ratio_of, sweeps
+from gpu_engine.findings.scaling.row_length_sweep import ratio_of, sweeps
 from tests.samples.scaling import MATRICES, cold, cut_both_ways, shown, swept
 
 
@@ -18,7 +18,7 @@ def test_equal_rows_are_held_against_the_same_kernel_by_work_and_ratio() -> None
 
 def test_machines_are_swept_apart_and_one_ratio_is_no_sweep() -> None:
     both = sweeps(shown(*swept(), *swept(device="cpu")))
-    assert [sweep.group.machine for sweep in both] == ["cuda:0", "cpu (virtual)"]
+    assert [sweep.group.machine for sweep in both] == ["cuda:0", "cpu (simulated)"]
     assert sweeps(shown(*swept()[:4])) == []
     assert sweeps(StudyData(swept())) == [], "their sources are not known"
 

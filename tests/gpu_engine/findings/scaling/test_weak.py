@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.scaling.weak import weak_scaling
+from gpu_engine.findings.scaling.weak_scaling import weak_scaling
 from gpu_engine.records import Measurement
 from gpu_engine.text.units import THIN
 from tests.samples.scaling import NNZ, worked

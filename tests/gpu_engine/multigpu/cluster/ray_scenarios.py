@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.multigpu.cluster import ClusterMatrix
-from gpu_engine.multigpu.placement import Place, find_places
+from gpu_engine.multigpu.placement import DeviceSlot, find_places
 from gpu_engine.multigpu.virtual import VirtualDevice
 from tests.gpu_engine.multigpu.cluster.ray_nodes import ray_nodes
 
@@ -51,7 +51,7 @@ class HeldDevice(VirtualDevice):
         super().call(function, *arguments)
 
 
-def open_held(name: str, place: Place, product: int, file: Path) -> VirtualDevice:
+def open_held(name: str, place: DeviceSlot, product: int, file: Path) -> VirtualDevice:
     """A device that is held if it is that of the place."""
     import ray
 
@@ -73,7 +73,7 @@ class Scenarios:
         found = np.full(self.x("crossed").size, np.nan)
         matrix.read(found)
         losses = [(str(loss.place), loss.iteration, loss.resumed_from) for loss in matrix.losses]
-        return {"found": found.tolist(), "losses": losses, "spans": [s.entries for s in matrix.team.spans]}
+        return {"found": found.tolist(), "losses": losses, "spans": [s.entries for s in matrix.actors.spans]}
 
     def x(self, name: str) -> Any:
         return np.load(self.folder / name / "x.npy")
@@ -88,7 +88,7 @@ class Scenarios:
             first = self.told(matrix)
             matrix.load(x[::-1].copy())
             matrix.advance(3)
-            part_bytes = [part.n_bytes for part in matrix.team.parts]
+            part_bytes = [part.n_bytes for part in matrix.actors.parts]
             return {"first": first, "second": self.told(matrix), "bytes": part_bytes}
 
     def large(self) -> dict[str, Any]:
@@ -115,7 +115,7 @@ class Scenarios:
         return self.held(self.places[1:], "continue", True, 10, lambda _: end())
 
     def held(
-        self, places: tuple[Place, ...], on_loss: Any, overlap: bool, product: int, end: Callable[[int], None]
+        self, places: tuple[DeviceSlot, ...], on_loss: Any, overlap: bool, product: int, end: Callable[[int], None]
     ) -> dict[str, Any]:
         """Seven iterations, in one of whose products the second place is held until `end` has done what it does.
 

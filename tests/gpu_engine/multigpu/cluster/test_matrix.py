@@ -22,11 +22,11 @@ from gpu_engine.errors import (
     SparsightError,
     UnavailableError,
 )
-from gpu_engine.multigpu.cluster import ClusterMatrix, Loss, crew, product
+from gpu_engine.multigpu.cluster import ClusterMatrix, DeviceLost, actor_pool, product
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName
 from gpu_engine.multigpu.partition import Span, StoredMatrix, find_partitioning
-from gpu_engine.multigpu.placement import Place, find_places
+from gpu_engine.multigpu.placement import DeviceSlot, find_places
 from tests.battery import dense
 from tests.gpu_engine.multigpu.cluster.thread_ray import ThreadRay
 from tests.gpu_engine.multigpu.devices import LoggingDevice
@@ -36,7 +36,7 @@ from tests.gpu_engine.multigpu.test_exchange import check, iterated, overlaps, s
 N = 120
 X = np.arange(float(N)) % 7 - 3
 
-PLACES = [Place(f"virtual:{i}", host, f"id-{host}", "CPU") for i, host in enumerate("aabb")]
+PLACES = [DeviceSlot(f"virtual:{i}", host, f"id-{host}", "CPU") for i, host in enumerate("aabb")]
 """Two on each of two hosts; unlike those that are found, no two have the same name."""
 
 
@@ -130,7 +130,7 @@ def test_products_of_all_matrices(
 def test_ranges_of_a_vector_come_one_after_the_other(
     ray: ThreadRay, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew, "RANGE", 7)
+    monkeypatch.setattr(actor_pool, "RANGE", 7)
     with ClusterMatrix(ray, folder, PLACES, open_device=scripted()) as matrix:
         matrix.load(X)
         np.testing.assert_array_equal(read(matrix), X)
@@ -154,7 +154,7 @@ def rows_with_remote(span: Span) -> int:
     """Rows of a part with entries whose columns it does not own."""
     rows = crossed(N).to_scipy().tocoo().row[span.start : span.end]
     columns = crossed(N).indices[span.start : span.end]
-    return len(set(rows[(columns < span.own.start) | (columns >= span.own.stop)].tolist()))
+    return len(set(rows[(columns < span.owned.start) | (columns >= span.owned.stop)].tolist()))
 
 
 @overlaps
@@ -176,8 +176,8 @@ def test_an_actor_reads_its_own_part_alone(
     monkeypatch.setattr(product, "open_stored", watched)
     spans = cut_by_entries(find_partitioning("pCSR").store(crossed(N)), (4,))
     with ClusterMatrix(ray, folder, PLACES, overlap=overlap, open_device=scripted()) as matrix:
-        assert matrix.team.spans == spans
-        found = [part.n_bytes for part in matrix.team.parts]
+        assert matrix.actors.spans == spans
+        found = [part.n_bytes for part in matrix.actors.parts]
         remote = [4 * (2 * rows_with_remote(span) + 1) if overlap else 0 for span in spans]
         assert found == [
             12 * s.entries + 4 * (s.stop - s.first + 1) + more for s, more in zip(spans, remote, strict=True)
@@ -217,8 +217,8 @@ def test_others_go_on_from_the_last_vector_that_was_kept(
         for _ in range(4):
             matrix.advance(2)
         np.testing.assert_array_equal(read(matrix), iterated(crossed(N), X, 8)[0])
-        assert matrix.losses == (Loss(lost, iteration, (iteration - 1) // 3 * 3),)
-        assert len(matrix.team.spans) == 3
+        assert matrix.losses == (DeviceLost(lost, iteration, (iteration - 1) // 3 * 3),)
+        assert len(matrix.actors.spans) == 3
 
 
 @moments
@@ -229,8 +229,8 @@ def test_a_host_that_is_lost_and_then_another_device(ray: ThreadRay, folder: Pat
         matrix.load(X)
         matrix.advance(10)
         np.testing.assert_array_equal(read(matrix), iterated(crossed(N), X, 10)[0])
-        assert matrix.losses == (*(Loss(place, 5, 3) for place in PLACES[2:]), Loss(PLACES[0], 9, 6))
-        assert len(matrix.team.spans) == 1
+        assert matrix.losses == (*(DeviceLost(place, 5, 3) for place in PLACES[2:]), DeviceLost(PLACES[0], 9, 6))
+        assert len(matrix.actors.spans) == 1
 
 
 @pytest.mark.parametrize("moment", ["load", "read"])
@@ -243,7 +243,7 @@ def test_what_is_lost_between_iterations_is_made_good(ray: ThreadRay, folder: Pa
         if moment == "read":
             ray.lose(PLACES[1])
         np.testing.assert_array_equal(read(matrix), iterated(crossed(N), X, 5)[0])
-        assert matrix.losses == (Loss(PLACES[1], *((1, 0) if moment == "load" else (6, 4))),)
+        assert matrix.losses == (DeviceLost(PLACES[1], *((1, 0) if moment == "load" else (6, 4))),)
 
 
 def test_a_device_that_does_not_even_start(ray: ThreadRay, folder: Path) -> None:
@@ -252,7 +252,7 @@ def test_a_device_that_does_not_even_start(ray: ThreadRay, folder: Path) -> None
         matrix.load(X)
         matrix.advance(2)
         np.testing.assert_array_equal(read(matrix), iterated(crossed(N), X, 2)[0])
-        assert matrix.losses == (Loss(PLACES[2], 1, 0),)
+        assert matrix.losses == (DeviceLost(PLACES[2], 1, 0),)
         assert not any(actor.alive for actor in ray.actors[:4])
 
 
@@ -265,13 +265,13 @@ def test_a_broken_context_is_a_lost_device(ray: ThreadRay, folder: Path, moment:
         matrix.load(X)
         matrix.advance(4)
         np.testing.assert_array_equal(read(matrix), iterated(crossed(N), X, 4)[0])
-        assert matrix.losses == (Loss(PLACES[1], 2, 0),)
+        assert matrix.losses == (DeviceLost(PLACES[1], 2, 0),)
 
 
 @moments
 def test_the_error_names_what_was_lost(ray: ThreadRay, folder: Path, moment: Moment) -> None:
     open_device = scripted(moment, d3_5=lambda: ray.lose(*PLACES[2:]))
-    words = r"iteration 5 was whole: b/virtual:2 \(node id-b\), b/virtual:3 \(node id-b\)\. It was ended\."
+    words = r"iteration 5 was complete: b/virtual:2 \(node id-b\), b/virtual:3 \(node id-b\)\. It was ended\."
     with ClusterMatrix(ray, folder, PLACES, overlap=moment.overlap, open_device=open_device) as matrix:
         matrix.load(X)
         matrix.advance(4)
@@ -287,7 +287,7 @@ def test_without_a_device_that_is_left_it_ends(ray: ThreadRay, folder: Path) -> 
     open_device = scripted(d0_2=lambda: ray.lose(PLACES[0]))
     with ClusterMatrix(ray, folder, PLACES[:1], on_loss="continue", open_device=open_device) as matrix:
         matrix.load(X)
-        with pytest.raises(DeviceLostError, match=r"before iteration 2 was whole: a/virtual:0"):
+        with pytest.raises(DeviceLostError, match=r"before iteration 2 was complete: a/virtual:0"):
             matrix.advance(3)
 
 
@@ -312,7 +312,7 @@ def test_silence_is_not_waited_for(ray: ThreadRay, folder: Path) -> None:
     try:
         with ClusterMatrix(ray, folder, PLACES, on_loss="continue", open_device=scripted(d1_2=silent)) as matrix:
             matrix.load(X)
-            with pytest.raises(DeviceLostError, match=r"No answer in 600 s from .*a/virtual:1"):
+            with pytest.raises(DeviceLostError, match=r"No response within 600 s from .*a/virtual:1"):
                 matrix.advance(3)
     finally:
         held.set()
@@ -322,8 +322,8 @@ def test_actors_end_with_the_block(ray: ThreadRay, folder: Path) -> None:
     with ClusterMatrix(ray, folder, PLACES, open_device=scripted()) as matrix:
         assert [actor.alive for actor in ray.actors] == [True] * 4
     assert [actor.alive for actor in ray.actors] == [False] * 4
-    for call in (lambda: matrix.team, lambda: matrix.load(X)):
-        with pytest.raises(ConflictError, match="Use the matrix inside of it"):
+    for call in (lambda: matrix.actors, lambda: matrix.load(X)):
+        with pytest.raises(ConflictError, match="Use the matrix inside a with statement"):
             call()
     assert len(ray.actors) == 4
 
@@ -331,7 +331,7 @@ def test_actors_end_with_the_block(ray: ThreadRay, folder: Path) -> None:
 def test_vectors_that_do_not_fit_are_refused(ray: ThreadRay, folder: Path) -> None:
     with ClusterMatrix(ray, folder, PLACES, open_device=scripted()) as matrix:
         for call in (lambda: matrix.advance(1), lambda: read(matrix)):
-            with pytest.raises(ConflictError, match="call load first"):
+            with pytest.raises(ConflictError, match="Call load first"):
                 call()
         for x in (np.ones(N + 1), np.ones(N, np.float32)):
             for with_vector in (matrix.load, matrix.read):
@@ -345,11 +345,11 @@ def test_matrices_that_cannot_be_iterated_are_refused(ray: ThreadRay, tmp_path: 
     wide = stored(tmp_path / "wide", dense([[1, 2, 3], [4, 5, 6]]))
     torn = stored(tmp_path / "torn", crossed(N))
     np.save(torn / "indices.npy", np.zeros(5, np.int32))
-    cases: list[tuple[Path, list[Place], type[SparsightError], str]] = [
-        (wide, PLACES, ParameterError, "2 × 3; x := A·x needs a square one"),
-        (torn, PLACES, InputError, "not those of a matrix of 120 × 120"),
+    cases: list[tuple[Path, list[DeviceSlot], type[SparsightError], str]] = [
+        (wide, PLACES, ParameterError, r"not square \(2 × 3\)"),
+        (torn, PLACES, InputError, "do not form a CSR matrix of 120 × 120"),
         (tmp_path / "nowhere", PLACES, InputError, "Every host needs it at the same path"),
-        (stored(tmp_path / "whole", crossed(N)), [], ParameterError, "There are 0 places"),
+        (stored(tmp_path / "whole", crossed(N)), [], ParameterError, "0 devices"),
     ]
     for folder, places, kind, words in cases:
         with pytest.raises(kind, match=words):

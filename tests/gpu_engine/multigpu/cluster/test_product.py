@@ -10,7 +10,7 @@ import pytest
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.multigpu.cluster import ClusterMatrix
-from gpu_engine.multigpu.cluster.crew import Cluster, open_crew
+from gpu_engine.multigpu.cluster.actor_pool import Cluster, open_actor_pool
 from gpu_engine.multigpu.cluster.product import ProductMember
 from gpu_engine.multigpu.cluster.transport import TRANSPORTS, Endpoint, Move
 from gpu_engine.multigpu.cut import cut_by_entries
@@ -115,8 +115,8 @@ def test_streams_alone_keep_the_order(
     folder = stored(tmp_path / "matrix", matrix)
     cluster = Cluster(ray, find_places(ray, "CPU"), "nccl", lambda _: folder, devices.__getitem__, PATIENCE_S)
     x, found = np.arange(1.0, 6.0), np.empty(5)
-    with open_crew(cluster, 4) as crew:
-        team = crew.team("multiplying", 4, ProductMember)
+    with open_actor_pool(cluster, 4) as pool:
+        team = pool.case_actors("multiplying", 4, ProductMember)
         team.load_parts(spans, folder, exchange, overlap)
         team.load(x)
         team.together("run", "advance", 0)

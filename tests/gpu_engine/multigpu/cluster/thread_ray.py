@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
-from gpu_engine.multigpu.placement import Place
+from gpu_engine.multigpu.placement import DeviceSlot
 
 LOADING = threading.Lock()
 """Python 3.11 may not parse in two threads at once, which `numpy.load` does; actors of Ray have no thread in common."""
@@ -93,7 +93,7 @@ class ThreadRay:
     def kill(self, actor: "Actor") -> None:
         actor.end()
 
-    def lose(self, *places: Place) -> None:
+    def lose(self, *places: DeviceSlot) -> None:
         """The processes there are gone at once, whatever they were doing."""
         names = {(place.device, place.node) for place in places}
         gone = [actor for actor in self.actors if actor.alive and (actor.device, actor.node) in names]

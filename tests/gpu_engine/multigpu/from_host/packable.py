@@ -7,7 +7,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.generators import generate
-from gpu_engine.multigpu.packed_stretches import STRETCH
+from gpu_engine.multigpu.chunk_packing import STRETCH
 
 UNSEEN = 2
 """A stretch of twelve that is not sampled."""

@@ -13,7 +13,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.multigpu.chunk import Chunk, whole_chunk
 from gpu_engine.multigpu.from_host import chunks
-from gpu_engine.multigpu.from_host.chunks import ChunkedProduct, ChunkSpan, _Feed
+from gpu_engine.multigpu.from_host.chunks import ChunkedProduct, ChunkSpan, _ChunkQueue
 from gpu_engine.multigpu.from_host.spmv import COLD_PHASES, PACKING, Phases
 from gpu_engine.multigpu.from_host.strategies import STRATEGIES, Strategy, find_strategy
 from gpu_engine.multigpu.partition import Span, find_partitioning
@@ -136,7 +136,7 @@ def pieces(count: int, devices: int = 1) -> list[ChunkSpan]:
 
 
 def test_packed_chunks_come_first_and_whole_ones_from_the_other_end() -> None:
-    feed = _Feed(pieces(4), None)
+    feed = _ChunkQueue(pieces(4), None)
     first = feed.begin()
     assert first is not None
     last = feed.take(0)
@@ -152,7 +152,7 @@ def test_packed_chunks_come_first_and_whole_ones_from_the_other_end() -> None:
 
 
 def test_the_device_with_the_most_left_is_packed_for_next() -> None:
-    feed = _Feed(pieces(3, 2), None)
+    feed = _ChunkQueue(pieces(3, 2), None)
     feed.take(0)
     begun = [feed.begin() for _ in range(3)]
     assert [(piece.device, piece.number) for piece in begun if piece] == [(1, 0), (0, 0), (1, 1)]
@@ -160,7 +160,7 @@ def test_the_device_with_the_most_left_is_packed_for_next() -> None:
 
 def test_kept_chunks_are_all_there() -> None:
     kept = [whole_chunk(piece.span) for piece in pieces(2)]
-    feed = _Feed(pieces(2), kept)
+    feed = _ChunkQueue(pieces(2), kept)
     assert feed.begin() is None
     taken = [feed.take(0), feed.take(0)]
     assert [found is not None and found[1] is chunk for found, chunk in zip(taken, kept, strict=True)] == [True, True]
@@ -172,13 +172,13 @@ def test_what_fails_is_raised(devices: Sequence[LoggingDevice], monkeypatch: pyt
     matrix = PACKABLE["two values"]()
     x, y = np.ones(matrix.n_cols), np.empty(matrix.n_rows)
 
-    packing, take = Event(), _Feed.take
+    packing, take = Event(), _ChunkQueue.take
 
     def fail(*_arguments: Any) -> None:
         packing.set()
         raise ZeroDivisionError
 
-    def take_late(feed: _Feed, device: int) -> tuple[int, Chunk] | None:
+    def take_late(feed: _ChunkQueue, device: int) -> tuple[int, Chunk] | None:
         # The links of a busy host have taken everything before the first chunk is packed.
         packing.wait(60)
         return take(feed, device)
@@ -191,7 +191,7 @@ def test_what_fails_is_raised(devices: Sequence[LoggingDevice], monkeypatch: pyt
         with monkeypatch.context() as patch:
             packing.clear()
             patch.setattr("gpu_engine.multigpu.from_host.chunks.Packer.pack", fail)
-            patch.setattr(_Feed, "take", take_late)
+            patch.setattr(_ChunkQueue, "take", take_late)
             with pytest.raises(ZeroDivisionError):
                 product.multiply(x, y)
         check(reference(matrix), products(product, reference(matrix).x, matrix.n_rows)[0])
@@ -205,7 +205,7 @@ def test_what_fails_while_packing_is_raised_once_no_device_writes(
     def fail(*_arguments: Any) -> None:
         raise ZeroDivisionError
 
-    def drive(_product: Any, i: int, _pieces: Any, feed: _Feed, *_vectors: Any) -> None:
+    def drive(_product: Any, i: int, _pieces: Any, feed: _ChunkQueue, *_vectors: Any) -> None:
         while feed.take(i) is not None:
             pass
         # A device that still multiplies: too short a time could hide the fault, and never make one up.
@@ -214,7 +214,7 @@ def test_what_fails_while_packing_is_raised_once_no_device_writes(
 
     monkeypatch.setattr("gpu_engine.multigpu.from_host.chunks.Packer.pack", fail)
     monkeypatch.setattr(ChunkedProduct, "_drive", drive)
-    monkeypatch.setattr(_Feed, "begin", lambda feed: ChunkSpan(0, 0, Span(0, 1, 0, 1, start_flag=False)))
+    monkeypatch.setattr(_ChunkQueue, "begin", lambda feed: ChunkSpan(0, 0, Span(0, 1, 0, 1, start_flag=False)))
     with chunked(matrix, find_strategy("p*-packed-pipelined"), devices[:2], 10_000) as product:
         with pytest.raises(ZeroDivisionError):
             product.multiply(np.ones(matrix.n_cols), np.empty(matrix.n_rows))
@@ -223,5 +223,5 @@ def test_what_fails_while_packing_is_raised_once_no_device_writes(
 
 def test_only_csr_is_sent_in_chunks(devices: Sequence[LoggingDevice]) -> None:
     stored = find_partitioning("pCOO").store(BATTERY["band"]())
-    with pytest.raises(ParameterError, match="chunks of CSR, not of pCOO"):
+    with pytest.raises(ParameterError, match="only supports pCSR, not pCOO"):
         ChunkedProduct(stored, devices[:1], find_strategy("p*-packed"), [])

@@ -8,8 +8,8 @@ import pytest
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.multigpu.chunk import Chunk
+from gpu_engine.multigpu.chunk_packing import STRETCH, Table
 from gpu_engine.multigpu.from_host.packer import Packer, Staging
-from gpu_engine.multigpu.packed_stretches import STRETCH, Table
 from gpu_engine.multigpu.partition import Span, find_partitioning
 from tests.gpu_engine.multigpu.from_host.packable import PACKABLE, UNSEEN, drawn, rows_of, spread
 

@@ -354,8 +354,8 @@ def test_what_fails_on_a_device_is_raised(strategy: Strategy) -> None:
 @pytest.mark.parametrize(
     ("x", "y", "words"),
     [
-        (np.ones(4), np.ones(4), r"x is float64 \(4,\); a matrix of 4 × 5 needs float64 \(5,\)"),
-        (np.ones(5), np.ones(5), r"y is float64 \(5,\); a matrix of 4 × 5 needs float64 \(4,\)"),
+        (np.ones(4), np.ones(4), r"x is float64 \(4,\), but a matrix of 4 × 5 needs float64 \(5,\)"),
+        (np.ones(5), np.ones(5), r"y is float64 \(5,\), but a matrix of 4 × 5 needs float64 \(4,\)"),
         (np.ones(5, np.float32), np.ones(4), "x is float32"),
     ],
 )
@@ -368,7 +368,7 @@ def test_vectors_that_do_not_fit_are_refused(devices: Sequence[LoggingDevice], x
 
 @strategies
 def test_no_device_is_refused(strategy: Strategy) -> None:
-    with pytest.raises(ParameterError, match="at least one"):
+    with pytest.raises(ParameterError, match="at least one device"):
         DistributedMatrix(find_partitioning("pCSR").store(BATTERY["band"]()), [], strategy, no_clock())
 
 

@@ -8,7 +8,7 @@ from gpu_engine.text.units import THIN
 from tests.samples.batched import mixed, multiplied, shown
 from tests.samples.formats import titles, traces
 from web.figures.batched.conversion import NO_PLAIN, draw, info, summary, table
-from web.figures.batched.marks import NO_TIME
+from web.figures.batched.markers import NO_TIME
 
 near: Any = pytest.approx
 """Untyped, for it stands among names and in dataclasses."""
@@ -51,7 +51,7 @@ def test_what_never_pays_off_has_a_place_and_what_is_not_settled_has_none() -> N
     ]
     assert titles(figure) == ["cuda:0 · warm"]
     assert [mark["x"] for mark in traces(draw(info(VAGUE)), "point")] == [[]]
-    assert summary(info(VAGUE)).endswith("1 of 1 are not settled and have no mark.")
+    assert summary(info(VAGUE)).endswith("1 of 1 are inconclusive and have no mark.")
 
 
 def test_the_table_names_what_it_is_against() -> None:

@@ -65,7 +65,7 @@ def test_more_families_than_panels_are_in_the_table() -> None:
     }
     density = info(StudyData([multiplied("csr/scalar", 1.0, 10, matrix) for matrix in known], known))
     assert (len(titles(draw(density))), len(table(density).rows)) == (PANELS_MAX, len(known))
-    assert summary(density).endswith("Batches of 10. Drawn are the first 6 of 7; the table has all.")
+    assert summary(density).endswith("10. Showing the first 6 of 7; the table has all.")
 
 
 @pytest.mark.parametrize("data", [StudyData(), shown(*copies("west"), *copies("nos3"))])

@@ -7,6 +7,7 @@ from gpu_engine.text.units import THIN
 from tests.samples.batched import copies, mixed, multiplied, refused, shown
 from tests.samples.formats import titles, traces
 from web.figures.batched.growth import ONE_SIZE, PANELS_MAX, Growth, LoopGain, draw, info, summary, table
+from web.figures.batched.markers import loops_end
 from web.palette import OTHERS
 
 near: Any = pytest.approx
@@ -32,7 +33,7 @@ def test_a_series_has_the_kernels_with_a_time_at_each_size() -> None:
         {"csr/smart": 40.0, "cusparse/chain": 5.0},
         {"csr/smart": 80.0},
     ]
-    assert [(point.x, point.floor) for point in series.points] == [(size, near(250.0)) for size in (10, 100, 1000)]
+    assert [(point.x, point.roofline) for point in series.points] == [(size, near(250.0)) for size in (10, 100, 1000)]
 
 
 def test_the_gain_over_the_loop_is_of_the_largest_batch_that_has_both() -> None:
@@ -65,7 +66,7 @@ def test_libraries_lie_behind_our_own_and_the_floor_is_dotted() -> None:
     figure = draw(info(DATA))
     assert [line["name"] for line in traces(figure, "point")] == ["cusparse/chain", "csr/smart"]
     assert [floor["line"]["dash"] for floor in traces(figure, "roof")] == ["dot"]
-    assert (figure.layout.xaxis.type, figure.layout.xaxis.title.text) == ("log", "problems of a batch")
+    assert (figure.layout.xaxis.type, figure.layout.xaxis.title.text) == ("log", "batch size")
     low, high = figure.layout.yaxis.range
     assert (figure.layout.yaxis.type, 10**low < 4.0, 10**high > 250.0) == ("log", True, True)
     assert (figure.layout.yaxis.title.text, titles(figure)) == ("GFLOP/s", ["west0989 · cuda:0 · warm"])
@@ -93,18 +94,17 @@ def test_a_line_has_a_place_for_every_size() -> None:
 def test_the_table_has_a_column_a_size() -> None:
     numbers = table(info(DATA))
     assert [head.text.replace(THIN, " ") for head in numbers.heads[3:]] == ["kernel", "10", "100", "1 000"]
-    assert [row[3] for row in numbers.rows] == ["csr/smart", "cusparse/chain", "floor"]
+    assert [row[3] for row in numbers.rows] == ["csr/smart", "cusparse/chain", "roofline"]
     assert numbers.rows[1][4:] == ("4.00", "5.00", "–")
 
 
 def test_the_summary_has_one_gain_or_their_span() -> None:
     gains = (LoopGain("cpu", "warm", "scipy/loop", 2.0, 2.0), LoopGain("cpu", "cold", "scipy/loop", 2.0, 3.0))
     text = summary(Growth(info(DATA).series, gains)).replace(THIN, " ")
-    assert text.endswith("that have both.")
-    assert "cpu, warm the fastest kernel of the paper is 2.00 × as fast as scipy/loop in" in text
-    assert "is 2.00 × to 3.00 × as fast as" in text
+    assert "cpu, warm: 2.00 × over scipy/loop." in text
+    assert "cpu, cold: 2.00 × to 3.00 × over scipy/loop." in text
     gains = (LoopGain("cpu", "warm", "ell/loop", 812.82, 812.82), LoopGain("cpu", "warm", "scipy/loop", 3.0, 3.0))
-    assert "is 813 × as fast as ell/loop, 3.00 × as fast as scipy/loop in" in summary(
+    assert "cpu, warm: 813 × over ell/loop, 3.00 × over scipy/loop." in summary(
         Growth(info(DATA).series, gains)
     ).replace(THIN, " ")
 
@@ -112,9 +112,9 @@ def test_the_summary_has_one_gain_or_their_span() -> None:
 def test_the_summary_says_where_loops_end_and_why() -> None:
     growth = info(DATA)
     assert growth.loops_max == 100
-    assert summary(growth).endswith("measured up to 100 problems: it launches something for each.")
+    assert summary(growth).endswith(loops_end(100).strip())
     every = info(shown(*DATA.measurements, multiplied("cusparse/loop", 5.0, 1000)))
-    assert (every.loops_max, summary(every).endswith("that have both.")) == (0, True)
+    assert (every.loops_max, "Launch loops" in summary(every)) == (0, False)
 
 
 def test_more_matrices_than_panels_are_in_the_table() -> None:
@@ -122,7 +122,7 @@ def test_more_matrices_than_panels_are_in_the_table() -> None:
     many = [multiplied("csr/smart", 1.0, size, matrix) for matrix in ids for size in (1, 2)]
     growth = info(StudyData(many, {matrix: MatrixFeatures(matrix) for matrix in ids}))
     assert (len(titles(draw(growth))), len(table(growth).rows)) == (PANELS_MAX, 2 * (PANELS_MAX + 1))
-    assert "Drawn are 6 of 7, those of the most sizes; the table has all." in summary(growth).splitlines()[0]
+    assert "Showing 6 of 7, those with the most sizes; the table has all." in summary(growth).splitlines()[0]
 
 
 @pytest.mark.parametrize("data", [StudyData(), shown(*copies())])

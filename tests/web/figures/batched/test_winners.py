@@ -7,7 +7,7 @@ from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.text.units import THIN
 from tests.samples.batched import copies, mixed, multiplied, refused, shown
 from tests.samples.formats import titles, traces
-from web.figures.batched.marks import NO_TIME
+from web.figures.batched.markers import NO_TIME, loops_end
 from web.figures.batched.winners import ROWS_MAX, SIZE, WINNER_SIZE, Rival, draw, info, summary, table
 from web.palette import batch_style
 
@@ -32,9 +32,9 @@ def test_matrices_ascend_by_mean_row_length() -> None:
 
 def test_the_fastest_stands_beside_the_best_of_the_paper_and_of_libraries() -> None:
     short, west, _ = info(DATA).panels[0].rows
-    assert (short.leaders, short.floor_share) == (("ell/thread",), f"36{THIN}%")
+    assert (short.fastest, short.roofline_share) == (("ell/thread",), f"36{THIN}%")
     assert (short.paper, short.library) == (Rival("ell/thread", 1.0), None)
-    assert (west.leaders, west.floor_share) == (("auto/shared",), f"50{THIN}%")
+    assert (west.fastest, west.roofline_share) == (("auto/shared",), f"50{THIN}%")
     assert west.paper == Rival("coo/segmented", near(1.25))
     assert west.library == Rival("cusparse/best", near(2.0))
 
@@ -50,7 +50,7 @@ def test_sizes_have_panels_of_their_own_and_one_can_be_chosen() -> None:
 def test_the_fastest_has_a_larger_mark_and_libraries_lie_behind() -> None:
     figure = draw(info(DATA))
     assert list(figure.layout.yaxis.categoryarray) == ["rows_2", "west0989", "nos3"]
-    assert [title.replace(THIN, " ") for title in titles(figure)] == ["1 000 problems · cuda:0 · warm"]
+    assert [title.replace(THIN, " ") for title in titles(figure)] == ["batch size 1 000 · cuda:0 · warm"]
     marks = {mark["name"]: mark for mark in traces(figure, "point")}
     ell = marks["ell/thread"]
     assert (ell["x"], ell["marker"]["size"]) == ([90.0, 20.0, 20.0], [WINNER_SIZE, SIZE, SIZE])
@@ -64,14 +64,14 @@ def test_the_table_and_the_summary() -> None:
         *("rows_2", "cuda:0", "warm", "1 000", "2.00", "0", "balanced", "ell/thread", "90.0"),
         *("36 %", "ell/thread", "1.00 ×", "–", "–"),
     ]
-    assert summary(winners).endswith("3 matrices with 1\u202f000 problems: auto/shared on 2 and ell/thread on 1.")
+    assert summary(winners).endswith("3 matrices with batch size 1\u202f000: auto/shared on 2 and ell/thread on 1.")
 
 
 def test_the_summary_says_up_to_where_loops_take_part() -> None:
     data = shown(*copies(batch_size=1000), multiplied("csr/smart", 1.0, 10_000), refused("scipy/loop", "many", 10_000))
     winners = info(data)
     assert winners.loops_max == 1000
-    assert "up to 1 000 problems: it launches something for each." in summary(winners).replace(THIN, " ")
+    assert loops_end(1000).strip() in summary(winners)
 
 
 def test_more_matrices_than_rows_are_in_the_table() -> None:
@@ -80,7 +80,7 @@ def test_more_matrices_than_rows_are_in_the_table() -> None:
     winners = info(data)
     assert len(draw(winners).layout.yaxis.categoryarray) == ROWS_MAX
     assert len(table(winners).rows) == ROWS_MAX + 1
-    assert "Drawn are the first 60 of 61; the table has all." in summary(winners)
+    assert "Showing the first 60 of 61; the table has all." in summary(winners)
 
 
 def test_matrices_of_one_name_have_rows_of_their_own() -> None:
@@ -100,6 +100,6 @@ def test_nothing_is_fastest_where_times_are_not_plausible() -> None:
     (panel,) = info(shown(*busy)).panels
     assert panel.wins == ()
     assert {size for mark in traces(draw(info(shown(*busy))), "point") for size in mark["marker"]["size"]} == {SIZE}
-    assert summary(info(shown(*busy))).endswith("Nothing leads on cuda:0, warm.")
+    assert summary(info(shown(*busy))).endswith("No clear winner on cuda:0, warm.")
     both = summary(info(shown(*busy, *copies("west")))).replace(THIN, " ")
-    assert "warm, of 1 matrix with 1 000 problems (1 more without plausible times): auto/shared on 1." in both
+    assert "warm, 1 matrix with batch size 1 000 (1 more too noisy): auto/shared on 1." in both

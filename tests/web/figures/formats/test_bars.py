@@ -15,9 +15,9 @@ def test_a_kernel_has_its_rate_with_the_interval_and_both_bounds() -> None:
     assert warm.kernels == ("csr/vector", "coo/segmented", "csr/scalar", "ell/thread", "jad/thread"), "fastest first"
     assert warm.rates[0].value == pytest.approx(2.5)
     assert warm.rates[0].interval == pytest.approx((2.5 / 1.01, 2.5 / 0.99))
-    assert [bound.rate for bound in warm.bounds["floor"]] == pytest.approx([5.0] * 3)
-    assert [bound.rate for bound in warm.bounds["gather floor"]] == pytest.approx([4.0] * 3)
-    assert [bound.share for bound in warm.bounds["floor"]] == pytest.approx([0.5, 4 / 9, 0.4])
+    assert [bound.rate for bound in warm.bounds["roofline"]] == pytest.approx([5.0] * 3)
+    assert [bound.rate for bound in warm.bounds["gather probe"]] == pytest.approx([4.0] * 3)
+    assert [bound.share for bound in warm.bounds["roofline"]] == pytest.approx([0.5, 4 / 9, 0.4])
     assert [m.kernel for m in warm.without_time] == ["ell/thread", "jad/thread"]
 
 
@@ -52,7 +52,7 @@ def test_a_picture_has_so_many_rows_and_says_what_it_leaves_out() -> None:
     many = info(StudyData([m for number in range(20) for m in study_of(f"m{number}") if m.cache == "warm"]))
     assert (len(many.panels), len(many.findings)) == (15, 20), "15 facets of 4 rows"
     said, folded = summary(many).splitlines()
-    assert said.endswith("Drawn are the first 15 of 20; the tables have all.")
+    assert said.endswith("Showing the first 15 of 20; the tables have all.")
     assert folded.endswith("14 more in the tables.")
     alone = info(StudyData([timed(f"csr/k{number}", 1e-3) for number in range(100)]))
     assert len(alone.panels[0].rates) == 100, "the first facet is always whole"
@@ -62,5 +62,5 @@ def test_a_picture_has_so_many_rows_and_says_what_it_leaves_out() -> None:
 def test_matrices_that_nothing_leads_are_counted() -> None:
     busy = [timed("csr/vector", 1e-3, matrix="m2", aa_gap=0.9), timed("csr/scalar", 2e-3, matrix="m2")]
     said, folded = summary(info(StudyData([*study_of("m1"), *busy]))).splitlines()
-    assert said.endswith("Nothing leads on 1 of 3: their verdicts say why.")
+    assert said.endswith("No clear winner on 1 of 3; the verdicts give the reason.")
     assert "m2" not in folded

@@ -3,7 +3,7 @@ import math
 from gpu_engine.findings.data import StudyData
 from gpu_engine.text.units import MISSING, THIN
 from tests.samples.formats import sized, timed, titles, traces, untimed
-from web.figures.formats.conversion import draw, info, summary, table
+from web.figures.formats.conversion import BREAK_EVEN, STORAGE, draw, info, summary, table
 
 DATA = StudyData(
     [
@@ -45,19 +45,19 @@ def test_another_baseline_changes_what_pays_off() -> None:
 
 def test_never_has_a_place_and_what_is_not_known_none() -> None:
     figure = draw(INFO)
-    assert titles(figure) == ["stored", "conversion pays off"]
+    assert titles(figure) == [STORAGE, BREAK_EVEN]
     products = {trace["name"]: trace["x"] for trace in traces(figure, "point") if trace["xaxis"] == "x2"}
     axis = figure.layout.xaxis2
     never = axis.tickvals[axis.ticktext.index("never")]
     assert 5 < never < 10 ** axis.range[1]
     assert (products["ell"], products["hyb"]) == ([never], [])
-    assert (figure.layout.xaxis.title.text, axis.title.text) == ("bytes per nonzero", "products")
+    assert (figure.layout.xaxis.title.text, axis.title.text) == ("bytes per nonzero", "SpMVs")
 
 
 def test_nothing_settled_is_no_empty_panel_but_said() -> None:
     open_ = info(StudyData([DATA.measurements[0], DATA.measurements[5]], DATA.matrices, baseline="csr/scalar"))
-    assert titles(draw(open_)) == ["stored · cpu, warm"]
-    assert summary(open_).endswith("pays off against csr/scalar is settled nowhere here.")
+    assert titles(draw(open_)) == [f"{STORAGE} · cpu, warm"]
+    assert summary(open_).endswith("against csr/scalar is inconclusive on every matrix.")
 
 
 def test_the_table_and_the_summary_say_what_is_not_settled() -> None:
@@ -74,4 +74,4 @@ def test_the_table_and_the_summary_say_what_is_not_settled() -> None:
     )
     assert rows["csr/scalar"][5:7] == ("none", MISSING)
     assert rows["ell/thread"][6] == "never"
-    assert summary(INFO).endswith("1 of 4 are not settled and have no point.")
+    assert summary(INFO).endswith("1 of 4 are inconclusive and have no point.")

@@ -7,7 +7,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.records import CACHES
 from tests.samples.formats import HOSTILE, sized, study_of, timed, titles, untimed
 from web.figures.base import Figure, escape
-from web.figures.formats import iterations, predicted, systems
+from web.figures.formats import devices, iterations, predicted
 from web.figures.formats.groups import NO_QUIET, NO_RESULTS, NO_TIME
 from web.figures.formats.ratio import NOTHING
 from web.studies.formats import FIGURES
@@ -16,13 +16,13 @@ EMPTY = {
     "formats": (NO_RESULTS, NO_RESULTS),
     "iterations": (iterations.NOTHING, iterations.NOTHING),
     "performance-profile": (NO_QUIET, NO_QUIET),
-    "reduced_spmv": (NO_RESULTS, NO_QUIET),
+    "products": (NO_RESULTS, NO_QUIET),
     "share": (NO_RESULTS, NO_QUIET),
     "side-by-side": (NO_RESULTS, NO_QUIET),
     "imbalance": (NOTHING, NOTHING),
     "predicted": (predicted.NOTHING, predicted.NOTHING),
     "regret": (predicted.NOTHING, ""),
-    "systems": (systems.NOTHING, systems.NOTHING),
+    "systems": (devices.NOTHING, devices.NOTHING),
     "ratio": (NOTHING, NOTHING),
 }
 """Figure → its title and how its summary begins where there is nothing to draw; of the others NO_RESULTS, NO_TIME."""

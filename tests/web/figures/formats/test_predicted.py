@@ -1,4 +1,4 @@
-"""What the advisor said beforehand beside what was measured, and what its first choice costs."""
+"""Tests of predicted against measured times, and of the regret."""
 
 import dataclasses
 
@@ -24,7 +24,7 @@ def known(name: str) -> MatrixFeatures:
 
 
 def data(**times: dict[str, float]) -> StudyData:
-    """Matrix → kernel → measured time over the predicted one; of one matrix the features are not known."""
+    """Return data of matrix → kernel → measured over predicted time; one matrix has no known features."""
     measurements = [
         timed(
             kernel, factor * PREDICTED.get(kernel, 1e-5), matrix=matrix, device=ON, roofline_s=1e-6, gather_probe_s=1e-6
@@ -63,7 +63,8 @@ def test_numbers_and_words_beside_each_other() -> None:
     assert row[1:4] == ("A", ON, "warm")
     assert row[-1] == f"1.30{THIN}×"
     said = predicted.summary(found).replace(THIN, " ")
-    assert f"50 % of 2 times are in the band; farthest is {SECOND} on A, 1.30 × the predicted time" in said
+    assert "50 % of 2 times" in said
+    assert f"{SECOND} on A, 1.30 × the predicted time" in said
 
 
 def test_the_regret_of_the_first_choice_over_all_matrices() -> None:
@@ -77,7 +78,7 @@ def test_the_regret_of_the_first_choice_over_all_matrices() -> None:
     (drawn,) = traces(regret.draw(found), "point")
     assert drawn["y"] == pytest.approx([1.3, 1.0])
     said = regret.summary(found).replace(THIN, " ")
-    assert "over 2 matrices: 1.14 × in the geometric mean, within 10 % on 50 %, 1.30 × at worst (A: " in said
+    assert "geometric-mean regret 1.14 × over 2 matrices, within 10 % on 50 %. Worst: 1.30 × on A (" in said
     assert [(row[0], row[3], row[-1].replace(THIN, " ")) for row in regret.table(found).rows] == [
         ("A", SECOND, "1.30 ×"),
         ("B", FIRST, "1.00 ×"),
@@ -86,7 +87,7 @@ def test_the_regret_of_the_first_choice_over_all_matrices() -> None:
 
 def test_of_a_lone_matrix_the_choice_is_said() -> None:
     (panel,) = regret.info(data(a={FIRST: 1.0, SECOND: 2.0})).panels
-    assert f"first choice, {FIRST}, is the fastest of those measured" in regret.said(panel)
+    assert f"{FIRST}, is the fastest" in regret.regret_text(panel)
 
 
 def test_a_busy_machine_judges_nobody() -> None:

@@ -46,16 +46,16 @@ def test_the_mean_is_of_what_is_decided() -> None:
     assert [INFO.panels[0].decided, INFO.panels[0].mean] == pytest.approx([3, (2 * 0.5 * 1.01) ** (1 / 3)])
     vague = [timed("pellr/warp", 1e-3, matrix="m2", ci_high_s=9e-3), timed("ellr/thread", 8e-3, matrix="m2")]
     assert [(panel.decided, panel.mean) for panel in panels(*vague)] == [(0, None)]
-    assert summary(drawn(*vague)).endswith("pellr over ellr: faster on 0 of 1, slower on 0.")
+    assert summary(drawn(*vague)).endswith("pellr vs ellr: faster on 0 of 1, slower on 0.")
     both = summary(drawn(*vague, *pair(1e-3, 2e-3, "m1"))).replace(THIN, " ")
-    assert both.endswith("faster on 1 of 2, slower on 0; geometric mean of the 1 not inconclusive 2.00 ×.")
+    assert both.endswith("faster on 1 of 2, slower on 0; geometric-mean speedup 2.00 × over the 1 conclusive ones.")
 
 
 def test_the_published_pairs_come_first_and_any_other_can_be_asked_for() -> None:
     more = [*RECORDS, *pair(1e-3, 3e-3, "m1", "hyb/two"), timed("csr/i", 1e-3, matrix="m1")]
     assert [panel.pair for panel in panels(*more)] == [("pellr", "ellr"), ("pellr", "hyb")]
     drawing = titles(draw(drawn(*more)))
-    assert drawing == ["Fig. 6: pellr over ellr", "Fig. 8: pellr over hyb"]
+    assert drawing == ["Fig. 6: pellr vs ellr", "Fig. 8: pellr vs hyb"]
     (asked,) = panels(*more, chosen=("hyb", "csr"))
     assert asked.pair == ("hyb", "csr")
     assert asked.points[0].ratio == pytest.approx(1 / 3)
@@ -64,8 +64,8 @@ def test_the_published_pairs_come_first_and_any_other_can_be_asked_for() -> None
 
 def test_several_places_are_named() -> None:
     elsewhere = [timed(k, 1e-5, "cold", "m1", "cuda:0") for k in ("pellr/warp", "ellr/thread")]
-    assert "pellr over ellr, cuda:0, cold: faster on 0 of 1" in summary(drawn(*RECORDS, *elsewhere))
-    assert "pellr over ellr: faster on 1 of 3, slower on 1" in summary(INFO)
+    assert "pellr vs ellr, cuda:0, cold: faster on 0 of 1" in summary(drawn(*RECORDS, *elsewhere))
+    assert "pellr vs ellr: faster on 1 of 3, slower on 1" in summary(INFO)
 
 
 def test_rows_of_equal_length_stand_at_a_tick_of_their_own() -> None:
@@ -82,7 +82,7 @@ def test_rows_of_equal_length_stand_at_a_tick_of_their_own() -> None:
 def test_the_table_says_the_features_and_the_verdict() -> None:
     row = tuple(cell.replace(THIN, " ") for cell in table(INFO).rows[-1])
     numbers = ("20.0", "10.0", "60", "2.00 ×", "faster", "pellr/warp, ellr/thread")
-    assert row == ("pellr over ellr", "rough", "cpu", "warm", *numbers)
+    assert row == ("pellr vs ellr", "rough", "cpu", "warm", *numbers)
 
 
 def test_what_cannot_be_compared_has_no_panel() -> None:

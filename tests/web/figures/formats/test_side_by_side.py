@@ -26,7 +26,7 @@ INFO = info(
 
 
 def pair(matrix: str, device: str = "cpu") -> list[Measurement]:
-    """Two formats of the paper on a matrix."""
+    """Return two formats of the paper on a matrix."""
     return [timed(kernel, 1e-3, matrix=matrix, device=device) for kernel in ("pellr/warp", "ell/thread")]
 
 
@@ -72,7 +72,7 @@ def test_a_picture_has_so_many_matrices_and_the_table_all() -> None:
     every = [m for number in range(30) for m in pair(f"m{number}")]
     many = info(StudyData(every, chosen={"series": ("figure-12",)}))
     assert (len(many.panels[0].bars), len(many.panels[0].lines)) == (MATRICES_MAX, 30)
-    assert summary(many).endswith("Drawn are the first 20 of 30; the table has all.")
+    assert summary(many).endswith("Showing the first 20 of 30; the table has all.")
     assert "Drawn" not in summary(INFO)
 
 
@@ -112,5 +112,5 @@ def test_a_figure_of_the_paper_has_its_formats_by_its_names_in_its_order() -> No
     }
     assert line.states == {"JAD": "skipped"}
     assert [trace["name"] for trace in traces(draw(seen), "kernel")] == ["CSRV", "ELL", "PELLR", "cuCSR"]
-    assert "of the paper's Figure 12 (CSRV is csr/vector16, cuCSR is" in summary(seen)
+    assert "of Figure 12 of the paper (CSRV is csr/vector16, cuCSR is" in summary(seen)
     assert info(StudyData(found, MATRICES, chosen={"series": ("figure-11",)})).formats == ("PELLR", "BiELL")

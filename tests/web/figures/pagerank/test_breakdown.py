@@ -13,7 +13,7 @@ INFO = info(shown(*luxembourg()))
 
 
 def parts(data: StudyData) -> dict[str, dict[str, float]]:
-    """Run → precision → its time over that in fp64."""
+    """Return run → precision → its time over that in fp64."""
     return {row.label: {k.name: v for k, v in row.parts.items()} for panel in info(data).panels for row in panel.rows}
 
 

@@ -71,7 +71,7 @@ def test_many_matrices_are_left_to_the_table(figure: Figure[Any]) -> None:
     drawing = figure.draw(many)
     assert drawing.layout.height < 3200, "however many graphs"
     if figure.name not in DOTS:
-        assert f"Drawn are the first {len(titles(drawing))} of " in figure.summary(many)
+        assert f"Showing the first {len(titles(drawing))} of " in figure.summary(many)
     assert figure.table is not None
     assert {row[0] for row in figure.table(many).rows} == {f"m{number}" for number in range(32)}
     assert "Drawn" not in figure.summary(figure.info(shown(*luxembourg())))

@@ -23,7 +23,7 @@ def test_a_bar_begins_where_its_stretch_does() -> None:
     bars = {trace["name"]: trace for trace in traces(draw(INFO), "kernel")}
     assert list(bars) == ["16 bit", "32 bit", "48 bit", "64 bit"]
     assert (bars["48 bit"]["y"], bars["48 bit"]["base"], bars["48 bit"]["x"]) == (["csr/thread+cpms4"], [47], [61])
-    assert bars["48 bit"]["hovertext"] == ["<b>csr/thread+cpms4</b><br>iterations 48 to 108 in 48 bit"]
+    assert bars["48 bit"]["hovertext"] == ["<b>csr/thread+cpms4</b><br>iterations 48 to 108: 48 bit"]
     assert len({bar["marker"]["pattern"]["shape"] for bar in bars.values()}) == 4, "grey tells them apart as well"
 
 

@@ -7,7 +7,7 @@ from gpu_engine.records import Measurement
 from gpu_engine.text.units import THIN
 from tests.samples.formats import traces
 from tests.samples.pagerank import ran, shown
-from web.figures import marks
+from web.figures import markers
 from web.figures.pagerank import dots
 from web.figures.pagerank.total import Row, draw, info, summary, table
 
@@ -57,14 +57,14 @@ def test_a_mean_is_of_what_is_right_and_decided() -> None:
     ]
     assert [mean.speed_up for mean in means] == pytest.approx([(1.25 * 2) ** 0.5, 1.6, 1.25])
     said = summary(both).replace(THIN, " ")
-    assert "on cpu, graphs in brackets: split/tile+pattern 1.60 × (1), csr/thread+cpms2 1.58 × (2), " in said
+    assert "on cpu, conclusive runs only (graphs): split/tile+pattern 1.60 × (1), csr/thread+cpms2 1.58 × (2), " in said
     assert INFO.means == {}, "of one matrix there is none"
 
 
 def test_bars_whose_ranks_are_not_right_are_pale() -> None:
     bars = traces(draw(INFO), "kernel")
     pale = [(bar["name"], bar["y"]) for bar in bars if bar["opacity"] < 1]
-    assert pale == [("ranks not right to ε", ["csr/thread+fp32"])]
+    assert pale == [("ranks not verified to ε", ["csr/thread+fp32"])]
     assert sum(len(bar["y"]) for bar in bars) == 4
 
 
@@ -75,7 +75,7 @@ def test_an_ambiguous_bar_is_pale_and_has_its_whisker() -> None:
     (pale,) = traces(draw(info(replace(data, measurements=[base, wide]))), "kernel")
     assert (pale["name"], pale["y"], pale["opacity"]) == ("inconclusive", ["csr/thread+cpms2"], 0.3)
     ends = pale["x"][0] - pale["error_x"]["arrayminus"][0], pale["x"][0] + pale["error_x"]["array"][0]
-    assert ends == pytest.approx(marks.ratio_interval(base, wide))
+    assert ends == pytest.approx(markers.ratio_interval(base, wide))
 
 
 def test_the_mark_is_the_bound_by_bytes() -> None:
@@ -124,6 +124,6 @@ def test_of_many_kernels_those_with_the_highest_means_are_drawn() -> None:
     many = info(shown(*graphs))
     names = {name for trace in traces(draw(many), "point") for name in trace["y"]}
     assert names == {f"k{k}/thread+cpms2" for k in range(2, dots.ROWS_MAX + 2)}
-    assert "Drawn are the 20 with the highest means of 22; the table has all." in summary(many).splitlines()[0]
+    assert "Showing the 20 rows with the highest means of 22; the table has all." in summary(many).splitlines()[0]
     assert len(table(many).rows) == 44
     assert "Drawn are" not in summary(INFO)

@@ -18,22 +18,23 @@ def rows(info: Info) -> list[list[tuple[str, str, tuple[int, ...]]]]:
 
 def test_the_rule_is_replayed_on_the_run_in_fp64() -> None:
     gammas = ran("csr/thread+fp64", 113)[1].arrays["gamma"]
-    (two, cpms2), (four, cpms4) = rows(replayed(near="1"))
+    (two, cpms2), (four, cpms4) = rows(replayed(raise_at="1"))
     for schedule, row in ((Schedule(segments=2, raise_at=1.0), two), (Schedule(segments=4, raise_at=1.0), four)):
         counts = iterations_by_segments(replay(gammas, schedule), schedule)
-        assert row == ("csr/thread+fp64 replayed", "first 1, raise at 1, stall 0.98", counts)
+        assert row == ("csr/thread+fp64 replayed", "start segments 1, raise at 1, stall ratio 0.98", counts)
     assert two[2] == (69, 44), "γ ≤ 2⁻²⁰ for the first time in iteration 69"
     assert (cpms2[0], cpms2[2], cpms4[2]) == ("csr/thread+cpms2", (47, 66), (1, 46, 61, 5))
 
 
 def test_a_run_with_segments_is_replayed_with_as_many() -> None:
-    (panel,) = rows(replayed(replay="csr/thread+cpms4", first="3"))
+    (panel,) = rows(replayed(replay="csr/thread+cpms4", start_segments="3"))
     assert [row[0] for row in panel] == ["csr/thread+cpms4 replayed", "csr/thread+cpms4"]
-    assert panel[0][1] == "first 3, raise at 16, stall 0.98"
+    assert panel[0][1] == "start segments 3, raise at 16, stall ratio 0.98"
 
 
 def test_two_segments_cannot_begin_with_three() -> None:
-    assert [panel.heading for panel in replayed(first="3").panels.panels] == ["4 segments · luxembourg_osm · cpu"]
+    (panel,) = replayed(start_segments="3").panels.panels
+    assert panel.heading == "4 segments · luxembourg_osm · cpu"
 
 
 def test_a_replay_stands_above_the_runs_that_it_is_compared_with() -> None:
@@ -48,8 +49,8 @@ def test_a_replay_stands_above_the_runs_that_it_is_compared_with() -> None:
 
 
 def test_the_table_has_both_schedules() -> None:
-    last = table(replayed(stall="0.5", replay="csr/thread+cpms2")).rows[-1]
-    schedule = "first 1, raise at 16, stall 0.98"
+    last = table(replayed(stall_ratio="0.5", replay="csr/thread+cpms2")).rows[-1]
+    schedule = "start segments 1, raise at 16, stall ratio 0.98"
     assert last[:6] == ("luxembourg_osm", "cpu", "csr/thread+cpms2", schedule, by_segments((47, 66)), "113")
 
 
@@ -62,7 +63,7 @@ def test_a_larger_epsilon_takes_fewer_iterations_and_less_time() -> None:
     )
     assert row.predicted.speed_up == pytest.approx(58 * 1.1e-3 / row.predicted.time_s), "fp64 until the same ε"
     assert table(found).rows[1][7] == "-55"
-    assert "stall 0.98 until γ < 1e-05." in summary(found)
+    assert "stall ratio 0.98 until γ < 1e-05." in summary(found)
     same = replayed(epsilon="1e-30").panels.panels[0].rows[1].predicted
     assert same
     assert same.more == 0, "no trace knows a γ below its last"
@@ -74,12 +75,12 @@ def test_several_graphs_are_points_of_what_is_predicted() -> None:
     expected = {row.label.partition(",")[0]: row.predicted.speed_up for row in rows if row.predicted}
     dots = [trace for trace in traces(draw(found), "point") if len(trace["x"]) == 2]
     assert {trace["y"][0]: trace["x"][0] for trace in dots} == pytest.approx(expected)
-    assert f"Highest is {max(expected, key=lambda kernel: expected[kernel] or 0.0)}:" in summary(found)
+    assert f"{max(expected, key=lambda kernel: expected[kernel] or 0.0)}, geometric-mean speedup" in summary(found)
 
 
 def test_the_summary_says_what_a_replay_cannot_know() -> None:
-    said = summary(replayed(near="4"))
-    assert said == f"csr/thread+fp64 replayed with first 1, raise at 4, stall 0.98.\n{CAVEAT}"
+    said = summary(replayed(raise_at="4"))
+    assert said == f"csr/thread+fp64 replayed with start segments 1, raise at 4, stall ratio 0.98.\n{CAVEAT}"
 
 
 @pytest.mark.parametrize(

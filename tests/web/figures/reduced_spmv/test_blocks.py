@@ -12,9 +12,9 @@ ALL = tuple(BLOCKS)
 def test_speed_ups_by_block_stand_above_what_a_gather_touches() -> None:
     figure = draw(info(shown(*every(blocks=ALL))))
     assert titles(figure) == [
-        "csr/thread: speed-up over fp64",
-        "ell/thread: speed-up over fp64",
-        "touched by a gather of the ranks",
+        "csr/thread: speedup over fp64",
+        "ell/thread: speedup over fp64",
+        "reads per gather of the ranks",
     ]
     assert list(figure.layout.xaxis.categoryarray) == ["32", "64", "128", "256", "separate"]
     assert figure.layout.xaxis5.title.text == "two segments"

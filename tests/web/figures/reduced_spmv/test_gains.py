@@ -35,12 +35,12 @@ def test_speed_ups_stand_over_the_segments_read_beside_what_the_paper_says() -> 
     lines = {(t["xaxis"], t["name"]): (t["x"], t["y"]) for t in traces(figure, "profile")}
     assert len(lines) == 4 * 3
     assert lines["x", "values and ranks"] == ([1, 2], [pytest.approx(2.5), pytest.approx(0.9)])
-    assert lines["x4", "ranks alone"] == ([1, 2, 3, 4], [*map(pytest.approx, (1.05, 1.02, 0.99, 0.96))])
+    assert lines["x4", "ranks only"] == ([1, 2, 3, 4], [*map(pytest.approx, (1.05, 1.02, 0.99, 0.96))])
     crosses = {t["xaxis"]: (t["x"], t["y"]) for t in traces(figure, "point")}
     assert crosses["x2"] == ([1], [1.5])
     assert crosses["x3"] == ([1, 2], [2.0, pytest.approx(1.05)])
     listed = [t["name"] for t in figure.to_dict()["data"] if t["showlegend"]]
-    assert listed == ["values and ranks", "values alone", "ranks alone", "the paper, V100"]
+    assert listed == ["values and ranks", "values only", "ranks only", "the paper, V100"]
 
 
 def test_devices_and_lower_triangles_have_their_own_panels_and_a_layout_alone_one_column() -> None:
@@ -60,8 +60,8 @@ def test_devices_and_lower_triangles_have_their_own_panels_and_a_layout_alone_on
 def test_the_summary_names_the_block_and_the_graphs() -> None:
     assert "over 2 graphs" in summary(info(shown(*every(), *every("del"))))
     said = summary(info(shown(*every(blocks=("32", "64")))))
-    assert "of one graph" in said
-    assert "in blocks: 32 bytes." in said
+    assert "(one graph)" in said
+    assert "Block size: 32 bytes." in said
     assert len(table(info(shown(*every()))).rows) == 2 * 18
 
 

@@ -8,6 +8,7 @@ from gpu_engine.text.units import THIN
 from tests.samples.formats import titles, traces
 from tests.samples.scaling import by_cusparse, cold, iterated, ranked, resident, shared, shown, unworked
 from web.figures.scaling.iteration import MEASURED, NO_ITERATION, draw, info, summary, table
+from web.figures.scaling.markers import VIRTUAL_NOTE
 
 near: Any = pytest.approx
 """Untyped, for it stands among names and in dataclasses."""
@@ -38,14 +39,14 @@ def test_compute_and_exchange_stand_end_to_end_beside_what_was_measured() -> Non
     assert not any("· 1" in label for label in figure.layout.yaxis.categoryarray), "one device exchanges nothing"
     (mark,) = traces(figure, "floor")
     assert (mark["name"], mark["y"][-2], mark["x"][-2]) == (MEASURED, "overlap · 4", near(2.5))
-    assert (figure.layout.barmode, figure.layout.xaxis.title.text) == ("stack", "ms of an iteration")
+    assert (figure.layout.barmode, figure.layout.xaxis.title.text) == ("stack", "ms per iteration")
 
 
 def test_works_have_panels_of_their_own() -> None:
     assert titles(draw(info(shown(*shared(), *iterated(device="cpu"))))) == [
         "web_graph · cuda:0 · pCSR",
         "web_graph · cuda:0 · PageRank",
-        "web_graph · cpu (virtual) · pCSR",
+        "web_graph · cpu (simulated) · pCSR",
     ]
     (panel,) = info(shown(*ranked())).bars.panels
     assert [bar.label for bar in panel.items] == ["fp64 · 1", "cpms2 · 1", "fp64 · 4", "cpms2 · 4"]
@@ -62,8 +63,8 @@ def test_the_table_has_bytes_and_their_rate() -> None:
 
 def test_the_summary_names_the_best_and_calls_virtual_devices_so() -> None:
     text = summary(info(shown(*iterated(device="cpu")))).replace(THIN, " ")
-    assert "On web_graph, cpu, iterated: pCSR/iterate, overlap on with 2 hides 50 % of it." in text
-    assert text.endswith("these times say nothing of a GPU.")
+    assert "On web_graph, cpu, iterated: pCSR/iterate, overlap on with 2 devices overlaps 50 % of the exchange" in text
+    assert text.endswith(VIRTUAL_NOTE.strip())
 
 
 UNSHARED = shown(*cold(), *resident(), unworked("pCSR/iterate", "not square", work="iterate"))

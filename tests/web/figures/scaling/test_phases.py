@@ -7,7 +7,7 @@ from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.text.units import THIN
 from tests.samples.formats import titles, traces
 from tests.samples.scaling import by_cusparse, cold, product, resident, shared, shown, unworked, worked
-from web.figures.scaling.marks import ROWS_MAX
+from web.figures.scaling.markers import ROWS_MAX, VIRTUAL_NOTE
 from web.figures.scaling.phases import NO_PHASES, draw, info, summary, table
 
 near: Any = pytest.approx
@@ -17,7 +17,7 @@ DATA = shown(*shared(), unworked("pCSR/p*", "no", 8))
 
 
 def labels(data: StudyData) -> list[str]:
-    """The bars of a lone panel."""
+    """Return the labels of the bars of a single panel."""
     (panel,) = info(data).bars.panels
     return [bar.label for bar in panel.items]
 
@@ -49,7 +49,7 @@ def test_phases_are_stacked_in_times_or_in_shares() -> None:
     assert [bar["name"] for bar in traces(times, "kernel")] == ["partition", "distribute", "compute", "merge"]
     assert [bar["x"][-1] for bar in traces(times, "kernel")] == near([9, 15, 4, 4])
     assert [bar["x"][-1] for bar in traces(shares, "kernel")] == near([28.125, 46.875, 12.5, 12.5])
-    assert [figure.layout.xaxis.title.text for figure in (times, shares)] == ["ms", "% of the phases"]
+    assert [figure.layout.xaxis.title.text for figure in (times, shares)] == ["ms", "% of all phases"]
     assert times.layout.barmode == "stack"
 
 
@@ -64,8 +64,8 @@ def test_packing_is_a_phase_of_packed_products_and_phases_have_bounds() -> None:
 
 def test_a_partitioning_has_a_panel() -> None:
     both = info(shown(*cold(), *cold("fem", "cpu", "pCOO"), *resident()))
-    assert titles(draw(both)) == ["web_graph · cuda:0 · pCSR", "fem3 · cpu (virtual) · pCOO"]
-    assert summary(both).endswith("these times say nothing of a GPU.")
+    assert titles(draw(both)) == ["web_graph · cuda:0 · pCSR", "fem3 · cpu (simulated) · pCOO"]
+    assert summary(both).endswith(VIRTUAL_NOTE.strip())
 
 
 def test_the_table_has_the_overheads_of_the_paper() -> None:
@@ -75,14 +75,15 @@ def test_the_table_has_the_overheads_of_the_paper() -> None:
         *("pCSR/p*-opt", "4", "9.00 ms", "15.0 ms", "4.00 ms", "4.00 ms", "–", "32.0 ms"),
         *("40.0 ms", "22 %", "60 %", "10 %", "–", "–", "–", "–"),
     ], "threads that start and end are in the time and in no phase"
-    assert [head.unit for head in numbers.heads if head.text == "partition overhead"] == ["partition", "and distribute"]
+    overheads = [head.unit for head in numbers.heads if head.text == "partition overhead"]
+    assert overheads == ["partition", "with distribute"]
 
 
 def test_more_matrices_than_are_read_are_in_the_table() -> None:
     ids = [f"m{i}" for i in range(10)]
     phases = info(StudyData([m for i in ids for m in cold(i)], {i: MatrixFeatures(i) for i in ids}))
     assert len(titles(draw(phases))) == phases.bars.number == ROWS_MAX // 9
-    assert "Drawn are the first 8 of 10 panels; the table has all." in summary(phases).splitlines()[0]
+    assert "Showing the first 8 of 10 panels; the table has all." in summary(phases).splitlines()[0]
     assert len(table(phases).rows) == 90
 
 

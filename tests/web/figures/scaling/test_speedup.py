@@ -21,7 +21,7 @@ from tests.samples.scaling import (
     worked,
 )
 from web.figures.panels import Legend
-from web.figures.scaling.marks import line
+from web.figures.scaling.markers import VIRTUAL_NOTE, line
 from web.figures.scaling.speedup import NO_BASE, PANELS_MAX, SpeedUps, draw, from_host, staying, summary, table
 from web.palette import OTHERS
 
@@ -33,23 +33,23 @@ LIBRARY = [replace(m, median_s=0.4) if m.details.devices == 1 else m for m in by
 
 
 def curves(info: SpeedUps) -> dict[str, list[tuple[int | None, float]]]:
-    """Label → (devices, speed-up)."""
+    """Return label → (devices, speedup)."""
     every = [curve for panel in info.curves.panels for curve in panel.items]
     return {curve.series.label: [(m.details.devices, gain.value) for m, gain in curve.points] for curve in every}
 
 
 def furthest(*measurements: Measurement) -> list[tuple[str, float]]:
-    """(label, speed-up) of each panel of products from the host."""
+    """Return (label, speedup) of each panel of SpMV from the host."""
     return [(series.label, gain.value) for series, _, gain in from_host(shown(*measurements)).furthest]
 
 
 def lines(info: SpeedUps) -> list[dict[str, Any]]:
-    """The lines as the browser gets them."""
+    """Return the lines as the browser gets them."""
     return traces(draw(info), "point")
 
 
 def looks(drawn: Sequence[dict[str, Any]]) -> set[tuple[str, str]]:
-    """Dash and marker of lines."""
+    """Return dash and marker of lines."""
     return {(line["line"]["dash"], line["marker"]["symbol"]) for line in drawn}
 
 
@@ -92,9 +92,7 @@ def test_what_is_slow_on_one_device_does_not_go_furthest() -> None:
 
 def test_a_base_that_is_not_the_baseline_is_named() -> None:
     found = from_host(shown(*(m for m in cold() if m.kernel != "pCSR/baseline")))
-    assert "as baseline of the same partitioning on one device, or, where that has no time, as pCSR/p* there;" in (
-        summary(found)
-    )
+    assert "baseline with the same partitioning on one device (if not timed: pCSR/p*)" in (summary(found))
 
 
 def test_the_furthest_is_one_of_ours_with_the_most_devices() -> None:
@@ -108,7 +106,7 @@ def test_what_has_no_base_is_named() -> None:
     far = from_host(shown(*(m for m in cold() if m.details.devices != 1)))
     assert (far.curves.panels, len(far.without_base), titles(draw(far))) == ((), 3, [NO_BASE])
     assert summary(far) == (
-        f"{NO_BASE} Without a time on one device, and so without a speed-up: pCSR/baseline on web_graph, pCSR/p* on "
+        f"{NO_BASE} No speedup, because the time on one device is missing: pCSR/baseline on web_graph, pCSR/p* on "
         "web_graph and pCSR/p*-opt on web_graph."
     )
     some = from_host(shown(*cold(), worked("pCOO/p*", 0.1, 4), unworked("pCSC/p*", "no")))
@@ -125,7 +123,7 @@ def test_works_machines_and_partitionings_from_the_host_have_panels_of_their_own
     assert titles(draw(both)) == [
         "web_graph · cuda:0 · pCSR",
         "web_graph · cuda:0 · pCOO",
-        "web_graph · cpu (virtual) · pCSR",
+        "web_graph · cpu (simulated) · pCSR",
     ]
     colors = {line["meta"]["kernel"]: line["line"]["color"] for line in lines(both)}
     assert colors["pCSR/p*"] == colors["pCSR/p*-opt"] != colors["pCOO/p*"]
@@ -139,7 +137,7 @@ def test_intervals_take_the_far_ends_and_the_ideal_is_dotted() -> None:
     assert errors["arrayminus"] == near([factor * (1 - 0.99 / 1.01) for factor in (1, 5 / 3, 2.5)])
     (ideal,) = traces(figure, "roof")
     assert (ideal["x"], ideal["y"], ideal["line"]["dash"]) == ([1, 4], [1.0, 4.0], "dot")
-    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("devices", "speed-up")
+    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("devices", "speedup")
     assert list(figure.layout.xaxis.tickvals) == [1, 2, 4]
 
 
@@ -193,17 +191,17 @@ def test_the_table_has_time_interval_and_share_of_the_ideal() -> None:
 
 def test_the_summary_begins_with_the_work_and_calls_virtual_devices_so() -> None:
     text = summary(from_host(shown(*cold(device="cpu")))).replace(THIN, " ")
-    assert text.startswith("Cut, copied, multiplied and merged, from the host's arrays to y on the host: how many")
-    assert "On web_graph, cpu, from the host: pCSR/p*-opt reaches 3.12 × with 4 virtual devices." in text
-    assert text.endswith("these times say nothing of a GPU.")
-    assert summary(staying(DATA)).startswith("Matrix and vectors on the devices before and after")
+    assert text.startswith("SpMV from host arrays to y on the host:")
+    assert "On web_graph, cpu, from the host: pCSR/p*-opt reaches 3.12 × with 4 simulated devices." in text
+    assert text.endswith(VIRTUAL_NOTE.strip())
+    assert summary(staying(DATA)).startswith("Matrix and vectors stay on the devices;")
 
 
 def test_more_matrices_than_panels_are_in_the_table() -> None:
     ids = [f"m{i}" for i in range(PANELS_MAX + 1)]
     many = staying(StudyData([m for i in ids for m in resident(i)], {i: MatrixFeatures(i) for i in ids}))
     assert (len(titles(draw(many))), len(table(many).rows)) == (PANELS_MAX, 3 * (PANELS_MAX + 1))
-    assert "Drawn are the first 9 of 10 panels; the table has all." in summary(many).splitlines()[0]
+    assert "Showing the first 9 of 10 panels; the table has all." in summary(many).splitlines()[0]
 
 
 @pytest.mark.parametrize("data", [StudyData(), shown(*iterated(), *ranked()), shown(*cold()[::3])])
