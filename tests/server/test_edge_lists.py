@@ -40,11 +40,11 @@ def test_bytes_and_options_are_one_matrix(client: TestClient, store: Store) -> N
 @pytest.mark.parametrize(
     ("content", "fields", "words"),
     [
-        (EDGES, {}, "which does not say whether"),
+        (EDGES, {}, "unknown whether"),
         (EDGES, {"directed": "maybe"}, "directed is 'maybe'; expected true or false"),
         (EDGES, {"directed": "true", "duplicates": "refuse"}, "1 edges repeat"),
         (EDGES, {"directed": "true", "weights": "2"}, "one of auto, values, ignore"),
-        (MARKET, {"directed": "true"}, "leave directed out"),
+        (MARKET, {"directed": "true"}, "Remove the options: directed"),
     ],
 )
 def test_wrong_options_are_refused(client: TestClient, content: bytes, fields: dict[str, str], words: str) -> None:
@@ -80,7 +80,7 @@ def test_a_preview_says_what_would_be_read_and_keeps_nothing(
             "A line is an edge from its row to its column.",
             "The file has no weights; every edge counts 1.",
             "1 edges repeat an earlier one; they were added up.",
-            "No direction was chosen; this is the directed reading.",
+            "No direction was chosen; the preview shows a directed graph.",
         ],
     }
     chosen = post(client, "/preview", directed="false").json()
@@ -111,13 +111,13 @@ def test_a_file_without_a_field_asks_for_it_and_is_then_read(client: TestClient,
     shown = post(client, "/preview", content).json()
     assert (shown["format"], shown["asks"], shown["needs_direction"]) == ("Matrix Market", ["field"], False)
     assert shown["first_entries"][:2] == [[0, 0, 3.0], [0, 1, -1.5]]
-    assert shown["notes"][-1] == "No field was chosen; this is the reading as real."
+    assert shown["notes"][-1] == "No field was chosen; the preview takes it as real."
     read = post(client, content=content, field="real")
     assert (read.status_code, read.json()["source"]["options"]) == (201, {"field": "real"})
     assert store.load(read.json()["id"]).to_scipy().toarray().tolist() == [[3.0, -1.5], [-1.5, 0.0]]
     links = b"%%MatrixMarket matrix coordinate general\n2 2 1\n2 1\n"
     shown = post(client, "/preview", links).json()
-    assert (shown["asks"], shown["notes"][-1]) == (["field"], "No field was chosen; this is the reading as pattern.")
+    assert (shown["asks"], shown["notes"][-1]) == (["field"], "No field was chosen; the preview takes it as pattern.")
     assert post(client, content=links, field="pattern").status_code == 201
 
 

@@ -128,7 +128,7 @@ def test_a_case_whose_key_no_index_takes_is_refused_before_it_is_measured() -> N
 
 def test_a_custom_kernel_with_too_long_a_name_is_refused_before_it_is_measured() -> None:
     assert parse_reference(f"{'x' * 90}.py:VECTOR").kernel == f"custom:{'x' * 90}/vector"
-    with pytest.raises(ParameterError, match=f"at most {KERNEL_MAX}"):
+    with pytest.raises(ParameterError, match=f"the limit is {KERNEL_MAX}"):
         parse_reference(f"{'x' * KERNEL_MAX}.py:VECTOR")
 
 
