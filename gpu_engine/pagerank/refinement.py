@@ -40,7 +40,7 @@ class Refinement:
 
     bits: Literal[32, 64]
     segments: int = 2
-    first: int = 1
+    start_segments: int = 1
 
     def mantissa_bits(self, _: int) -> int:
         """Return 52, because a run ends with a pass in fp64."""

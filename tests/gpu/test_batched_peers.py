@@ -40,7 +40,7 @@ def test_every_kernel_is_measured_beside_the_library(gpu: DeviceInfo, operation:
         found = [r for r in BatchedStudy().run(params, cases, matrices, bench) if isinstance(r, Measurement)]
     assert [m.case for m in found] == [case.key for case in cases]
     for m in found:
-        if m.kernel in LOOPS and m.details.problems == 1500:
+        if m.kernel in LOOPS and m.details.batch_size == 1500:
             assert m.state == "skipped"
             continue
         assert m.state == "ok", (m.case, m.note)
@@ -49,12 +49,12 @@ def test_every_kernel_is_measured_beside_the_library(gpu: DeviceInfo, operation:
     timed = defaultdict(set)
     for m in found:
         if m.median_s is not None:
-            timed[m.matrix_id, m.cache, m.details.problems].add(m.kernel)
+            timed[m.matrix_id, m.cache, m.details.batch_size].add(m.kernel)
     kernels = {case.kernel for case in cases}
     assert kernels >= {BEST, *LOOPS} - {"scipy/loop"}
     assert timed == {
-        (name, cache, problems): kernels - (set(LOOPS) if problems == 1500 else set())
-        for name, cache, problems in product(matrices, ("cold", "warm"), (500, 1500))
+        (name, cache, batch_size): kernels - (set(LOOPS) if batch_size == 1500 else set())
+        for name, cache, batch_size in product(matrices, ("cold", "warm"), (500, 1500))
     }
     chosen = {m.note for m in found if m.kernel == BEST}
     assert chosen <= {kernel.name.partition("/")[2] for kernel in DIAGONALS}

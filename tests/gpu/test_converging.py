@@ -139,5 +139,5 @@ def test_a_run_may_end_before_all_segments_are_read(stream: Any, epsilon: float)
 def test_what_is_not_captured_has_no_conditions() -> None:
     from gpu_engine.cuda.conditional import new_handle
 
-    with pytest.raises(DeviceError, match="not captured"):
+    with pytest.raises(DeviceError, match="not being captured"):
         new_handle(0)

@@ -88,13 +88,13 @@ def poison(devices: Sequence[Any], size: int) -> None:
 
 @generated_tests.calls
 def test_devices_make_parts_with_the_bits_of_the_host(
-    devices: Sequence[Any], monkeypatch: pytest.MonkeyPatch, family: str, params: dict[str, Any]
+    devices: Sequence[Any], monkeypatch: pytest.MonkeyPatch, generator: str, params: dict[str, Any]
 ) -> None:
     for size in ("PIECE", "PIECE_ON_GPU"):
         monkeypatch.setattr(generated, size, 40)
     import cupy
 
-    made, stored = GeneratedMatrix.of(family, params), find_partitioning("pCSR").store(generate(family, params))
+    made, stored = GeneratedMatrix.of(generator, params), find_partitioning("pCSR").store(generate(generator, params))
     for span, device in zip(cut_by_entries(made, (COUNT,)), devices, strict=True):
         here, there = stored.part(span, device), made.part(span, device)
         for name in ("major", "minor", "values"):
@@ -376,5 +376,5 @@ def test_a_capture_that_breaks_off_leaves_the_streams_of_use(devices: Sequence[A
 def test_more_devices_than_gpus_are_refused() -> None:
     from gpu_engine.multigpu.cuda_device import cuda_devices
 
-    with pytest.raises(ParameterError, match="GPUs for 1000 parts"), cuda_devices(1000):
+    with pytest.raises(ParameterError, match="Cannot use 1000 GPUs"), cuda_devices(1000):
         pass

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import JSON, MetaData, insert, select
 
+from gpu_engine.former_names import PRESENT
 from gpu_engine.records import as_json, backend_of
 from gpu_engine.studies import parse_measurement, study
 from server.db import Database
@@ -14,7 +15,7 @@ from server.migrate import downgrade, migrate
 from tests.postgres import DATABASES, fresh
 
 STUDIES: dict[str, tuple[str, dict[str, Any]]] = {
-    "formats": ("", {"convert_s": 0.5, "convert_peak_bytes": 640, "reorder_s": 0.25, "permute_s": 0.125}),
+    "formats": ("", {"convert_s": 0.5, "convert_peak_bytes": 640, "order_s": 0.25, "permute_s": 0.125}),
     "pagerank": (
         "part=lower,stall=0.98",
         {
@@ -30,11 +31,11 @@ STUDIES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "batched": (
-        "batch=10,compose=uniform,operation=y=Ax+y",
+        "batch=10,compose=copies,operation=y=Ax+y",
         {"problems": 10, "vector_bytes": 80, "convert_s": 0.5, "convert_peak_bytes": 640},
     ),
     "scaling": (
-        "devices=2,workload=pagerank",
+        "devices=2,work=pagerank",
         {
             "partitioning": "pCSR",
             "strategy": "p*",
@@ -52,7 +53,7 @@ STUDIES: dict[str, tuple[str, dict[str, Any]]] = {
 """Study → axes of a case, and what only its records say."""
 
 EMPTY: dict[str, Any] = {
-    **dict.fromkeys(("convert_s", "convert_peak_bytes", "reorder_s", "permute_s", "iterations", "residual")),
+    **dict.fromkeys(("convert_s", "convert_peak_bytes", "order_s", "permute_s", "iterations", "residual")),
     **dict.fromkeys(("mass_error", "distance", "overlap", "problems", "vector_bytes", "devices", "exchanged_bytes")),
     **{name: [] for name in ("iterations_by_segments", "top_pages", "top_ranks", "entries_by_device")},
     "phases_s": {},
@@ -67,8 +68,8 @@ COMMON = {
     "format": "csr",
     "kernel": "csr/k",
     "cache": "warm",
-    **dict.fromkeys(("ci_low_s", "ci_high_s", "min_s", "q1_s", "q3_s", "gflops", "stored_bytes", "roofline_s")),
-    **dict.fromkeys(("gather_probe_s", "max_error", "energy_j", "aa_gap", "clock_hz")),
+    **dict.fromkeys(("ci_low_s", "ci_high_s", "min_s", "q1_s", "q3_s", "gflops", "stored_bytes", "floor_s")),
+    **dict.fromkeys(("gather_floor_s", "max_error", "energy_j", "reference_gap", "clock_hz")),
     "environment": {"driver": "1"},
 }
 
@@ -177,7 +178,7 @@ def test_flat_records_become_nested_and_flat_again(url: str) -> None:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_what_becomes_of_a_record_is_what_the_study_reads_and_writes(name: str) -> None:
-    record = nested(name, "ok")
+    record = PRESENT.measurement(nested(name, "ok"))
     m = parse_measurement(record)
     assert isinstance(m.details, study(name).details)
     written = as_json(m)

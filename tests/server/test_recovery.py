@@ -44,7 +44,7 @@ def test_what_a_crash_left_is_cleared_at_the_next_start(
     with TestClient(create_app(settings), base_url=ADDRESS) as client:
         document = client.get("/api/v1/matrices/half").json()
         assert (document["state"], document["error"]["status"]) == ("failed", 503)
-        assert "Send it again" in document["error"]["detail"]
+        assert "Upload it again" in document["error"]["detail"]
         assert client.get(f"/api/v1/matrices/{kept}").json()["state"] == "ready"
     assert store.ids() == {kept}
     assert list((settings.home / "uploads").iterdir()) == []

@@ -47,7 +47,7 @@ def test_a_client_needs_no_server() -> None:
         "m",
         "m []",
         "[]",
-        "Reading and measuring on this machine needs Numba: pip install 'sparsight[server]'.",
+        "Reading and measuring on this machine requires Numba: pip install 'sparsight[server]'.",
     ]
 
 

@@ -128,9 +128,9 @@ def test_other_numbers_of_segments_are_refused(segments: int) -> None:
 @pytest.mark.parametrize("k", [-1, 0, 3])
 def test_other_precisions_are_refused(k: int) -> None:
     segmented = allocate(5, 2)
-    with pytest.raises(ParameterError, match=f"{k} segments; expected 1 to 2"):
+    with pytest.raises(ParameterError, match=f"is {k}; expected 1 to 2"):
         read(segmented, k)
-    with pytest.raises(ParameterError, match=f"{k} segments; expected 1 to 2"):
+    with pytest.raises(ParameterError, match=f"is {k}; expected 1 to 2"):
         write(segmented, np.ones(5), k)
 
 
@@ -151,5 +151,5 @@ def test_storage_of_other_groups_is_refused(storage: np.ndarray) -> None:
 
 
 def test_a_negative_number_of_values_is_refused() -> None:
-    with pytest.raises(ParameterError, match="-1 values; expected 0 or more"):
+    with pytest.raises(ParameterError, match="is -1; expected 0 or more"):
         allocate(-1, 2)

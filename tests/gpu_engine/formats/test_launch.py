@@ -102,7 +102,7 @@ def test_without_rows_nothing_is_launched(f: Format, kernel: Kernel, launched: l
 
 def test_a_kernel_that_a_backend_lacks_is_refused() -> None:
     f, kernel = find_kernel("csr/vector16")
-    with pytest.raises(KernelError, match="vector16 does not exist on cpu"):
+    with pytest.raises(KernelError, match="vector16 does not run on cpu"):
         kernel.bound("cpu", f.from_csr(BATTERY["band"]()))
 
 
