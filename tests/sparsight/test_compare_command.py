@@ -61,6 +61,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> None:
         ("fast slow", 0, "slower"),
         ("fast slow --fail-on failed,missing,inconclusive", 7, "slower"),
         ("onlyfast slow --fail-on failed,missing,inconclusive", 0, "slower"),
+        ("onlyfast slow --fail-on failed,missing,ambiguous", 0, "slower"),
         ("fast slow --fail-on slow", 7, "slower"),
         ("fast slow --fail-on slow --threshold 19.9%", 7, "slower"),
         ("fast slow --fail-on slow --threshold 20.1%", 0, "slower"),
