@@ -29,7 +29,7 @@ def test_a_name_is_suggested_and_fetched_by_keyboard(site: Site, open_page: Open
     expect(options).to_have_text("290\u202f378 nonzeros")
     alert = page.locator("[data-suggest] [role=alert]")
     field.press("Enter")
-    expect(alert).to_contain_text("'bcsstk1' is not the name of a matrix; expected GROUP/NAME", timeout=LIMIT_MS)
+    expect(alert).to_contain_text("Invalid matrix name 'bcsstk1': expected GROUP/NAME", timeout=LIMIT_MS)
     field.fill("HB/bcsstk61")
     field.press("Enter")
     expect(alert).to_contain_text("Did you mean HB/bcsstk16", timeout=LIMIT_MS)

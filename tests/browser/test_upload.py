@@ -170,7 +170,7 @@ def test_a_generator_says_what_it_would_make(open_page: Open) -> None:
     page.locator("#stencil-nx").fill("30")
     expect(place).to_have_text("About 44\u202f340 nonzeros, 532\u202fkB of columns and values.", timeout=LIMIT_MS)
     page.locator("#stencil-nz").fill("2")
-    expect(place).to_contain_text("nz must be 1", timeout=LIMIT_MS)
+    expect(place).to_contain_text("nz is 2; expected 1", timeout=LIMIT_MS)
 
 
 def test_without_scripts_a_file_goes_up(browser: Browser, address: str, tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def test_a_saved_picture_is_light_and_says_what_it_is(lab: Lab, open_page: Open)
     inks = set(re.findall(r"<text[^>]*fill: rgb\((\d+)", picture))
     assert max(map(int, inks)) < 128, "no light text on white"
     address = page.url.replace("&", "&amp;")
-    for said in ("GFLOP/s by kernel beside the floors", "A laptop's processor (cpu), measured 20", address):
+    for said in ("Throughput per kernel and roofline", "A laptop's processor (cpu), measured 20", address):
         assert said in picture.replace("&#39;", "'")
     with page.expect_download() as saved:
         figure.get_by_role("button", name="Save PNG").click()

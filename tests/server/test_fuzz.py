@@ -46,7 +46,7 @@ EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "3"))
 ENDLESS = ("stream_events",)
 """A stream of events has no end to wait for; test_events.py follows it."""
 
-OWN = ("annotate_job", "cancel_job", "settle_job")
+OWN = ("annotate_job", "cancel_job", "stop_job")
 """The job that is there is another's, which only an admin may end or describe."""
 
 CHECKS = [checks.status_code_conformance, checks.content_type_conformance, checks.response_schema_conformance]

@@ -33,7 +33,7 @@ CODE = EngineUnavailableError.code
 REASONS = {
     "missing": "Ray cannot be imported",
     "mode": "raylet: Permission denied",
-    "refuses": "RuntimeError: Failed to start GCS: The port 6379 is taken. `sparsight doctor`",
+    "refuses": "RuntimeError: Failed to start GCS: The port 6379 is taken. Run `sparsight doctor`",
     "full": "Free space in /dev/shm",
     "crashes": "Signal 11 ended the process",
     "hangs": "Ray did not respond within 15 s",
