@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import JSON, MetaData, insert, select
+from sqlalchemy import insert, select
 
 from gpu_engine.former_names import PRESENT
 from gpu_engine.records import as_json, backend_of
@@ -13,6 +13,7 @@ from gpu_engine.studies import parse_measurement, study
 from server.db import Database
 from server.migrate import downgrade, migrate
 from tests.postgres import DATABASES, fresh
+from tests.server.stored_rows import add_row, contents, tables_of
 
 STUDIES: dict[str, tuple[str, dict[str, Any]]] = {
     "formats": ("", {"convert_s": 0.5, "convert_peak_bytes": 640, "order_s": 0.25, "permute_s": 0.125}),
@@ -110,18 +111,12 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def fill(url: str) -> None:
     """A job and a recording of each study with a record of each outcome, and events of other kinds."""
     database = Database(url)
-    tables = MetaData()
-    tables.reflect(database.engine)
+    tables = tables_of(database)
     numbers = count(1)
 
     def add(session: Any, name: str, **values: Any) -> None:
-        table = tables.tables[name]
-        if name == "events":
-            # Their ids come from a counter.
-            values["id"] = next(numbers)
-        needed = [c for c in table.columns if not c.nullable and c.name != "id"]
-        blank = {c.name: {} if isinstance(c.type, JSON) else c.type.python_type() for c in needed}
-        session.execute(insert(table).values({**blank, **values}))
+        # The ids of events come from a counter.
+        add_row(session, tables, name, **({"id": next(numbers)} if name == "events" else {}), **values)
 
     with database.write() as session:
         add(session, "matrices", id="m", sha256="s")
@@ -140,21 +135,6 @@ def fill(url: str) -> None:
             add(session, "recorded_results", recording_id=f"r-{name}", fingerprint="f", measurements=records)
         add(session, "events", topic="matrix:m", kind="measurement", data={"measurement": {"a": 1}})
     database.close()
-
-
-def contents(url: str) -> dict[str, list[dict[str, Any]]]:
-    """Every row of every table by id."""
-    database = Database(url)
-    tables = MetaData()
-    tables.reflect(database.engine)
-    with database.read() as session:
-        found = {
-            name: [dict(row) for row in session.execute(select(table).order_by(*table.primary_key)).mappings()]
-            for name, table in tables.tables.items()
-            if name != "alembic_version"
-        }
-    database.close()
-    return found
 
 
 def test_flat_records_become_nested_and_flat_again(url: str) -> None:
@@ -194,8 +174,7 @@ def test_every_row_of_many_is_rewritten(url: str) -> None:
     migrate(url, "0004")
     fill(url)
     database = Database(url)
-    tables = MetaData()
-    tables.reflect(database.engine)
+    tables = tables_of(database)
     table = tables.tables["measurements"]
     with database.write() as session:
         (first,) = session.execute(select(table).limit(1)).mappings()

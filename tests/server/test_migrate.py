@@ -13,13 +13,15 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import JSON, Column, MetaData, String, create_engine, insert, inspect, select, text, update
+from sqlalchemy import JSON, Column, String, create_engine, insert, inspect, select, text, update
 
 from gpu_engine.errors import ConflictError, UnavailableError
 from server.db import Database, clock
 from server.migrate import _locked, check_current, downgrade, migrate
 from server.models import Base, DeviceRow, EventCounterRow
 from tests.postgres import DATABASES, fresh
+from tests.server import stored_rows
+from tests.server.stored_rows import tables_of
 
 
 @pytest.fixture(params=DATABASES)
@@ -142,8 +144,7 @@ def test_a_newer_schema_is_refused_with_a_sentence(url: str) -> None:
 def fill(url: str) -> None:
     """A row in every table of the first release, each referring to the one before."""
     database = Database(url)
-    tables = MetaData()
-    tables.reflect(database.engine)
+    tables = tables_of(database)
     given = {"job_id": "j", "matrix_id": "m", "retry_of": None, "version_num": "0001"}
     with database.write() as session:
         for table in tables.sorted_tables:
@@ -183,16 +184,7 @@ LATER_COLUMNS = (
 
 def contents(url: str) -> dict[str, list[dict[str, Any]]]:
     """Every row of every table but Alembic's own, without what a later release added."""
-    database = Database(url)
-    tables = MetaData()
-    tables.reflect(database.engine)
-    with database.read() as session:
-        found = {
-            name: [dict(row) for row in session.execute(select(table)).mappings()]
-            for name, table in tables.tables.items()
-            if name not in ("alembic_version", *LATER)
-        }
-    database.close()
+    found = {name: rows for name, rows in stored_rows.contents(url).items() if name not in LATER}
     for table, column in LATER_COLUMNS:
         for row in found[table]:
             row.pop(column, None)

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import JSON, MetaData, insert, select
 
 from gpu_engine.former_names import PRESENT
 from gpu_engine.studies import parse_measurement
@@ -15,6 +14,7 @@ from gpu_engine.studies.formats.experiment import ProductDetails
 from server.db import Database
 from server.migrate import _locked, downgrade, migrate
 from tests.postgres import DATABASES, fresh
+from tests.server.stored_rows import add_row, contents, tables_of
 
 BEFORE, AFTER = "0015", "0016"
 
@@ -130,50 +130,40 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def fill(url: str, copies: int = 0) -> None:
     """Add rows with former names to every table that holds any, and further copies of a measurement."""
     database = Database(url)
-    tables = MetaData()
-    tables.reflect(database.engine)
-
-    def add(session: Any, name: str, **values: Any) -> None:
-        table = tables.tables[name]
-        needed = [column for column in table.columns if not column.nullable and column.name != "id"]
-        blank = {column.name: {} if isinstance(column.type, JSON) else column.type.python_type() for column in needed}
-        session.execute(insert(table).values({**blank, **values}))
+    tables = tables_of(database)
 
     with database.write() as session:
         generated = {"kind": "generated", "family": "stencil", "params": {"nx": 4}}
-        add(session, "matrices", id="m", sha256="s", source=generated)
-        add(session, "matrices", id="u", sha256="t", source={"kind": "upload", "filename": "family", "bytes": 1})
+        add_row(session, tables, "matrices", id="m", sha256="s", source=generated)
+        add_row(
+            session, tables, "matrices", id="u", sha256="t", source={"kind": "upload", "filename": "family", "bytes": 1}
+        )
         key = FORMER_RECORD["case"]
         job = {"params": FORMER_PARAMS, "current_case": key, "enough": True, "interim": []}
-        add(session, "jobs", id="j", study="products", **job)
-        add(session, "jobs", id="k", study="formats", params={"rounds": 9}, enough=False, interim=[])
-        add(session, "case_deaths", job_id="j", case_key=key)
+        add_row(session, tables, "jobs", id="j", study="products", **job)
+        add_row(session, tables, "jobs", id="k", study="formats", params={"rounds": 9}, enough=False, interim=[])
+        add_row(session, tables, "case_deaths", job_id="j", case_key=key)
         records = [*FORMER_RECORDS, *(UNNAMED | {"case": f"m|csr/k+free|warm|n={i}"} for i in range(copies))]
         for record in records:
             columns = {"case_key": record["case"], "kernel": record["kernel"], "matrix_id": "m", "state": "ok"}
-            add(session, "measurements", job_id="j", **columns, record=record)
-        add(session, "traces", job_id="j", case_key=key, record=FORMER_TRACE)
-        add(session, "events", id=1, topic="job:j", kind="measurement", data={"n": 1, "measurement": FORMER_RECORD})
-        add(session, "events", id=2, topic="job:j", kind="state", data={"state": "running", "floor_s": "a text"})
-        add(session, "recordings", id="r", study="products", device="d")
+            add_row(session, tables, "measurements", job_id="j", **columns, record=record)
+        add_row(session, tables, "traces", job_id="j", case_key=key, record=FORMER_TRACE)
+        add_row(
+            session,
+            tables,
+            "events",
+            id=1,
+            topic="job:j",
+            kind="measurement",
+            data={"n": 1, "measurement": FORMER_RECORD},
+        )
+        add_row(
+            session, tables, "events", id=2, topic="job:j", kind="state", data={"state": "running", "floor_s": "a text"}
+        )
+        add_row(session, tables, "recordings", id="r", study="products", device="d")
         results = {"measurements": FORMER_RECORDS, "traces": [FORMER_TRACE]}
-        add(session, "recorded_results", recording_id="r", fingerprint="f", **results)
+        add_row(session, tables, "recorded_results", recording_id="r", fingerprint="f", **results)
     database.close()
-
-
-def contents(url: str) -> dict[str, list[dict[str, Any]]]:
-    """Return every row of every table, by table."""
-    database = Database(url)
-    tables = MetaData()
-    tables.reflect(database.engine)
-    with database.read() as session:
-        rows = {
-            name: [dict(row) for row in session.execute(select(table).order_by(*table.primary_key)).mappings()]
-            for name, table in tables.tables.items()
-            if name != "alembic_version"
-        }
-    database.close()
-    return rows
 
 
 def test_every_row_gets_the_present_names(url: str) -> None:
@@ -229,8 +219,7 @@ def test_provisional_results_are_dropped(url: str) -> None:
     migrate(url, BEFORE)
     fill(url)
     database = Database(url)
-    tables = MetaData()
-    tables.reflect(database.engine)
+    tables = tables_of(database)
     with database.write() as session:
         session.execute(tables.tables["jobs"].update().values(interim=[{"case": FORMER_RECORD["case"]}]))
     database.close()
