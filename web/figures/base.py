@@ -83,11 +83,6 @@ def caption(what: str, observations: Iterable[str] = (), more: Iterable[str] = (
     return "\n".join(filter(None, lines))
 
 
-def verdict_word(kind: str) -> str:
-    """Return a verdict as figures show it: `equal` for `same`, every other one unchanged."""
-    return "equal" if kind == "same" else kind
-
-
 def escape(text: str) -> str:
     """Return text that Plotly renders literally: it parses tags and entities in labels, and users choose names."""
     return _escape(text, quote=False)

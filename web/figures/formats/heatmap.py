@@ -14,10 +14,10 @@ from gpu_engine.findings.formats.groups import baseline_of
 from gpu_engine.records import Measurement
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import count, number, ratio, seconds
-from gpu_engine.verdicts.verdict import VerdictKind, compare
+from gpu_engine.verdicts.verdict import VerdictKind, compare, verdict_text
 from web import sorting
 from web.figures import markers
-from web.figures.base import blank, caption, escape, shorten, verdict_word
+from web.figures.base import blank, caption, escape, shorten
 from web.figures.formats import side_by_side
 from web.figures.formats.color_scale import color_bar, steps
 from web.figures.formats.groups import (
@@ -276,7 +276,7 @@ def _hover(cell: Cell | None, line: Line) -> str:
     m = cell.measurement
     if not m.median_s:
         return markers.hover(m.kernel, f" on {line.matrix.name}", m.note or m.state)
-    verdict = "fastest" if cell.verdict == "faster" else f"{verdict_word(cell.verdict)}, compared with the fastest"
+    verdict = "fastest" if cell.verdict == "faster" else f"{verdict_text(cell.verdict)}, compared with the fastest"
     of = f"{seconds(m.median_s)}, slowdown {ratio(cell.factor)}"
     return markers.hover(m.kernel, f" on {line.matrix.name}", of, verdict)
 

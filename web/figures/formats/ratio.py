@@ -14,9 +14,9 @@ from gpu_engine.findings.ranking import rank
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
-from gpu_engine.verdicts.verdict import VerdictKind, compare
+from gpu_engine.verdicts.verdict import VerdictKind, compare, verdict_text
 from web.figures import markers
-from web.figures.base import LogAxis, blank, caption, escape, log_axis, verdict_word
+from web.figures.base import LogAxis, blank, caption, escape, log_axis
 from web.figures.formats.groups import Groups, Place, by_place, fastest_by_format, formats_of, place_in_words
 from web.figures.panels import Panels, panels
 from web.palette import OKABE_ITO
@@ -153,7 +153,7 @@ def table(info: Info) -> Table:
             *panel.place,
             *_features(point.matrix),
             units.ratio(point.ratio),
-            verdict_word(point.verdict),
+            verdict_text(point.verdict),
             ", ".join(point.kernels),
         )
         for panel in info.panels
@@ -238,7 +238,7 @@ def _features(matrix: MatrixFeatures) -> tuple[str, str, str]:
 def _hover(point: Point) -> str:
     sigma, ave, max_min = _features(point.matrix)
     first, second = point.kernels
-    verdict = f"{first}: speedup {units.ratio(point.ratio)} vs {second}, {verdict_word(point.verdict)}"
+    verdict = f"{first}: speedup {units.ratio(point.ratio)} vs {second}, {verdict_text(point.verdict)}"
     return markers.hover(point.matrix.name, "", verdict, f"σ {sigma}, ave {ave}, max − min {max_min}")
 
 

@@ -12,9 +12,9 @@ from gpu_engine.findings.pagerank.runs import Run, RunGroup, has_right_ranks, sp
 from gpu_engine.records import Measurement
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import ratio, seconds
-from gpu_engine.verdicts.verdict import compare
+from gpu_engine.verdicts.verdict import compare, verdict_text
 from web.figures import markers
-from web.figures.base import blank, caption, escape, verdict_word
+from web.figures.base import blank, caption, escape
 from web.figures.markers import hover
 from web.figures.pagerank import dots
 from web.figures.pagerank.facets import Panels, axis_end, bar_panels, panels_of
@@ -79,7 +79,7 @@ def table(info: Panels[Row]) -> Table:
     names = tuple(Head(name, numeric=False) for name in ("matrix", "device", "run"))
     times = Head("time", "fused"), Head("time", "unfused"), Head("speedup", "fused vs unfused")
     rows = (
-        (*panel.place, row.label, *_times(row), ratio(row.gain), verdict_word(row.verdict))
+        (*panel.place, row.label, *_times(row), ratio(row.gain), verdict_text(row.verdict))
         for panel in info.panels
         for row in panel.rows
     )

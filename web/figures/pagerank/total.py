@@ -12,9 +12,9 @@ from gpu_engine.findings.pagerank.runs import FP64, Run, RunGroup, has_right_ran
 from gpu_engine.records import Measurement
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import ratio, seconds
-from gpu_engine.verdicts.verdict import VerdictKind, compare
+from gpu_engine.verdicts.verdict import VerdictKind, compare, verdict_text
 from web.figures import markers
-from web.figures.base import blank, caption, escape, verdict_word
+from web.figures.base import blank, caption, escape
 from web.figures.pagerank import dots
 from web.figures.pagerank.facets import Panel, Panels, axis_end, bar_panels, mark_fp64, panels_of
 from web.figures.panels import Legend
@@ -110,7 +110,7 @@ def table(info: Info) -> Table:
     rows = []
     for panel in info.panels.panels:
         for row in panel.rows:
-            ratios = ratio(row.speed_up), ratio(row.bound), verdict_word(row.verdict), ratio(row.over_fastest)
+            ratios = ratio(row.speed_up), ratio(row.bound), verdict_text(row.verdict), ratio(row.over_fastest)
             rows.append((*panel.place, row.label, row.against, *ratios))
     return Table((*heads, *numbers, Head("speedup", "fastest in fp64")), tuple(rows))
 

@@ -23,7 +23,8 @@ from gpu_engine.findings.scaling.groups import (
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
-from web.figures.base import blank, caption, escape, verdict_word
+from gpu_engine.verdicts.verdict import verdict_text
+from web.figures.base import blank, caption, escape
 from web.figures.busy import evidence
 from web.figures.highlighting import NAMED_MAX
 from web.figures.panels import Legend, Panels, panels
@@ -257,5 +258,5 @@ def _cells(series: Series, m: Measurement, gain: SpeedUp) -> tuple[str, ...]:
         units.ratio(gain.value),
         interval,
         units.percent(_efficiency(series, m)),
-        "one device" if gain == ITSELF else verdict_word(gain.kind),
+        "one device" if gain == ITSELF else verdict_text(gain.kind),
     )
