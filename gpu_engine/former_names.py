@@ -6,13 +6,28 @@ PRESENT translates older exported files, parameters of older clients, and saved 
 
 import re
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from gpu_engine.records import Case
 
 Names = Mapping[str, str]
 
 OF_KERNELS = ("kernel", "kernels", "control", "reference", "strategies", "baseline")
 """Parameters whose values are names of kernels or strategies."""
+
+
+class KernelPart(NamedTuple):
+    """A part of the names of kernels, before and after; `follows` and `precedes` are patterns around it."""
+
+    before: str
+    after: str
+    follows: str = ""
+    precedes: str = ""
+
+    def translate(self, name: str) -> str:
+        """Return a name with this part translated."""
+        return re.sub(f"{self.follows}{re.escape(self.before)}{self.precedes}", self.after, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +38,7 @@ class Renames:
     arrays      arrays of a trace; phases: keys of `phases_s`
     axes        axes of cases, which are also parameters of studies; parameters: all parameters
     values      values of axes and parameters, by their translated name
-    kernels     (pattern, replacement) for parts of the names of kernels and strategies
+    kernels     parts of the names of kernels and strategies
     sources     fields of the source of a generated matrix
     """
 
@@ -34,13 +49,13 @@ class Renames:
     axes: Names
     parameters: Names
     values: Mapping[str, Names]
-    kernels: Sequence[tuple[str, str]]
+    kernels: Sequence[KernelPart]
     sources: Names
 
     def kernel(self, name: str) -> str:
         """Return the translated name of a kernel or strategy."""
-        for pattern, text in self.kernels:
-            name = re.sub(pattern, text, name)
+        for part in self.kernels:
+            name = part.translate(name)
         return name
 
     def case_axes(self, axes: Names) -> dict[str, str]:
@@ -49,13 +64,11 @@ class Renames:
 
     def key(self, key: str) -> str:
         """Return the translated key of a case, `matrix|kernel|cache|axis=value,…`."""
-        parts = key.rsplit("|", 3)
-        if len(parts) < 4:
+        if key.count("|") < 3:
             return key
-        matrix_id, kernel, cache, text = parts
-        pairs = (axis.partition("=") for axis in text.split(",") if axis)
-        axes = self.case_axes({name: value for name, _, value in pairs})
-        return "|".join((matrix_id, self.kernel(kernel), cache, ",".join(f"{n}={v}" for n, v in axes.items())))
+        case = Case.parse(key)
+        axes = tuple(self.case_axes(dict(case.axes)).items())
+        return replace(case, kernel=self.kernel(case.kernel), axes=axes).key
 
     def study(self, name: str) -> str:
         """Return the translated name of a study."""
@@ -131,7 +144,7 @@ class Renames:
             axes=swapped(self.axes),
             parameters=swapped(self.parameters),
             values={swapped(self.parameters).get(name, name): swapped(values) for name, values in self.values.items()},
-            kernels=BACK,
+            kernels=[part._replace(before=part.after, after=part.before) for part in self.kernels],
             sources=swapped(self.sources),
         )
 
@@ -175,13 +188,6 @@ AXES = {
     "product": "kernel_library",
 }
 
-BACK = (
-    (r"\+pattern\b", "+free"),
-    (r"\+ir(?=32|64)", "+refined"),
-    (r"^custom:", "own:"),
-    (r"p\*-prepacked$", "p*-kept"),
-)
-
 PRESENT = Renames(
     fields={
         "floor_s": "roofline_s",
@@ -205,7 +211,6 @@ PRESENT = Renames(
         "contestants": "custom_kernels",
         "order": "reorder",
         "cold_cut": "cold_balance",
-        "second_layout": "transposed_copy",
     },
     values={
         "sampling": {"settle": "adaptive", "full": "fixed"},
@@ -218,10 +223,10 @@ PRESENT = Renames(
         "compose": {"copies": "uniform"},
     },
     kernels=(
-        (r"\+free\b", "+pattern"),
-        (r"\+refined(?=32|64)", "+ir"),
-        (r"^own:", "custom:"),
-        (r"p\*-kept$", "p*-prepacked"),
+        KernelPart("+free", "+pattern", precedes=r"\b"),
+        KernelPart("+refined", "+ir", precedes="(?=32|64)"),
+        KernelPart("own:", "custom:", follows="^"),
+        KernelPart("p*-kept", "p*-prepacked", precedes="$"),
     ),
     sources={"family": "generator"},
 )
