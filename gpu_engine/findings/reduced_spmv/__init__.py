@@ -18,10 +18,10 @@ from gpu_engine.findings.reduced_spmv.groups import (
     FULL,
     PAPER_BLOCK,
     BlockGain,
-    Place,
     ProductGroup,
+    Setting,
     best_block,
-    places,
+    group_by_setting,
     product_groups,
 )
 from gpu_engine.findings.reduced_spmv.tables import called
@@ -70,11 +70,11 @@ def _contest(group: ProductGroup, data: StudyData) -> ComparisonGroup:
 def overview(data: StudyData) -> list[str]:
     """Return the sentences on all graphs of a device together, if there are several."""
     sentences = []
-    for place in places(group for group in product_groups(data) if not group.ranking.busy):
-        if len(place.groups) > 1:
-            every = [m for group in place.groups for m in group.measurements]
-            first, *others = _sentences(place, StudyData(every, data.matrices)) or [""]
-            over = f"Over {len(place.groups)} graphs on {place.name}: {first[:1].lower()}{first[1:]}"
+    for setting in group_by_setting(group for group in product_groups(data) if not group.ranking.busy):
+        if len(setting.groups) > 1:
+            measurements = [m for group in setting.groups for m in group.measurements]
+            first, *others = _sentences(setting, StudyData(measurements, data.matrices)) or [""]
+            over = f"Over {len(setting.groups)} graphs on {setting.name}: {first[:1].lower()}{first[1:]}"
             sentences += [over, *others] if first else []
     return sentences
 
@@ -116,16 +116,16 @@ def _all_sentences(group: ProductGroup, data: StudyData) -> tuple[str, ...]:
         return (f"No SpMV was timed{f': {note}' if note else ''}.",)
     if group.ranking.busy:
         return (group.ranking.busy,)
-    (place,) = places([group])
+    (setting,) = group_by_setting([group])
     group_data = StudyData(group.measurements, data.matrices)
     facts = (units.seconds(group.ranking.measurements[0].median_s),)
-    return (*_sentences(place, group_data), group.ranking.sentence(label, f"on {group.device}", facts))
+    return (*_sentences(setting, group_data), group.ranking.sentence(label, f"on {group.device}", facts))
 
 
-def _sentences(place: Place, data: StudyData) -> list[str]:
+def _sentences(setting: Setting, data: StudyData) -> list[str]:
     """Return sentences on the best block size, the speedup of the first segment, and the agreement with Figure 4."""
-    every = (_best(best_block(place)), *(_gains(place, layout) for layout in place.layouts), agreement(data))
-    return [sentence for sentence in every if sentence]
+    sentences = (_best(best_block(setting)), *(_gains(setting, layout) for layout in setting.layouts), agreement(data))
+    return [sentence for sentence in sentences if sentence]
 
 
 def _best(best: BlockGain | None) -> str:
@@ -144,21 +144,21 @@ def _block_text(block: str) -> str:
     return f"blocks of {block} bytes" if block.isdigit() else "separate arrays"
 
 
-def _gains(place: Place, layout: str) -> str:
+def _gains(setting: Setting, layout: str) -> str:
     """Return the speedup of reading only the first of two and of four segments."""
-    parts = [part for segments, bits in HEADS_READ if (part := _gain(place, layout, segments, bits))]
+    parts = [part for segments, bits in HEADS_READ if (part := _gain(setting, layout, segments, bits))]
     return f"Speedup of {layout} over fp64: {', '.join(parts)}." if parts else ""
 
 
-def _gain(place: Place, layout: str, segments: int, bits: str) -> str:
+def _gain(setting: Setting, layout: str, segments: int, bits: str) -> str:
     """Return `1.57 × with 32 of two segments' bits (only values 1.28 ×, only ranks 1.12 ×; paper: about 1.5)`."""
     both, values, ranks = (
-        place.gain(layout, Product(segments, 1, operands, place.block)) for operands in ("both", "A", "p")
+        setting.gain(layout, Product(segments, 1, operands, setting.block)) for operands in ("both", "A", "p")
     )
     if both is None:
         return ""
     single = (f"only {of} {units.ratio(mean.value)}" for of, mean in (("values", values), ("ranks", ranks)) if mean)
-    printed = f"paper: about {PRINTED[segments, 1]:g}" if place.block == PAPER_BLOCK else ""
+    printed = f"paper: about {PRINTED[segments, 1]:g}" if setting.block == PAPER_BLOCK else ""
     details = "; ".join(filter(None, (", ".join(single), printed)))
     return f"{units.ratio(both.value)} with {bits}{f' ({details})' if details else ''}"
 

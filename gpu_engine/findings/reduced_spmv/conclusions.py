@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gpu_engine.findings.conclusions import Conclusion, Says, Statement, conclude, table_of
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.figure_four import figure_four, on_all_bits
-from gpu_engine.findings.reduced_spmv.groups import Place, ProductGroup, places, product_groups
+from gpu_engine.findings.reduced_spmv.groups import ProductGroup, Setting, group_by_setting, product_groups
 from gpu_engine.pagerank.products import Block, Product
 from gpu_engine.text.tables import Table
 
@@ -33,13 +33,13 @@ class Heads:
 
 def conclusions(data: StudyData) -> list[Conclusion]:
     """Return the conclusion of each statement per device, separately for complete graphs and lower triangles."""
-    return _conclusions(places(product_groups(data)), data)
+    return _conclusions(group_by_setting(product_groups(data)), data)
 
 
-def _conclusions(every: Iterable[Place], data: StudyData) -> list[Conclusion]:
+def _conclusions(settings: Iterable[Setting], data: StudyData) -> list[Conclusion]:
     cases: dict[tuple[str, str], list[tuple[str, Heads]]] = {}
-    for place in every:
-        cases.setdefault((place.name, "warm"), []).extend((heads.name(data), heads) for heads in _heads(place))
+    for setting in settings:
+        cases.setdefault((setting.name, "warm"), []).extend((heads.name(data), heads) for heads in _heads(setting))
     return conclude(STATEMENTS, cases, data)
 
 
@@ -53,8 +53,8 @@ def agreement(data: StudyData) -> str:
 
     Lower triangles are used if they were measured, as in the paper.
     """
-    every = places(product_groups(data))
-    papers = [place for place in every if place.triangle == "lower"] or every
+    settings = group_by_setting(product_groups(data))
+    papers = [setting for setting in settings if setting.triangle == "lower"] or settings
     results = [conclusion.says for conclusion in _conclusions(papers, data) if conclusion.says != "no data"]
     counts = [_count_text(results.count(says), says) for says in RESULTS if says in results]
     return (
@@ -70,8 +70,8 @@ def _count_text(count: int, says: Says) -> str:
     return f"{count} {verb if count == 1 else verb.removesuffix('s')}"
 
 
-def _heads(place: Place) -> list[Heads]:
-    return [Heads(group, layout, place.block) for group in place.groups for layout in place.layouts]
+def _heads(setting: Setting) -> list[Heads]:
+    return [Heads(group, layout, setting.block) for group in setting.groups for layout in setting.layouts]
 
 
 STATEMENTS: tuple[Statement[Heads], ...] = (*figure_four(Heads.gain), *on_all_bits(Heads.gain))

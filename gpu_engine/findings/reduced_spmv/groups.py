@@ -67,7 +67,7 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class Place:
+class Setting:
     """Graphs measured on one device: complete, or their lower triangles."""
 
     device: str
@@ -115,11 +115,12 @@ class Place:
         return fmean(known) if known else None
 
 
-def counting(groups: Iterable[ProductGroup]) -> list[Place]:
-    """Return the places without graphs with noisy timings; a place with only noisy timings keeps them."""
-    every = list(groups)
-    quiet = {place.name: place for place in places(group for group in every if not group.ranking.busy)}
-    return [quiet.get(place.name, place) for place in places(every)]
+def counting(groups: Iterable[ProductGroup]) -> list[Setting]:
+    """Return the settings without graphs with noisy timings; a setting with only noisy timings keeps them."""
+    all_groups = list(groups)
+    plausible = group_by_setting(group for group in all_groups if not group.ranking.busy)
+    by_name = {setting.name: setting for setting in plausible}
+    return [by_name.get(setting.name, setting) for setting in group_by_setting(all_groups)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,32 +154,34 @@ def product_groups(data: StudyData) -> list[ProductGroup]:
     return [ProductGroup(*key, tuple(sorted(measurements, key=_fastest_first))) for key, measurements in by_key.items()]
 
 
-def places(groups: Iterable[ProductGroup]) -> list[Place]:
+def group_by_setting(groups: Iterable[ProductGroup]) -> list[Setting]:
     """Return the groups by device and triangle, in order of appearance."""
-    by_place: dict[tuple[str, str], list[ProductGroup]] = {}
+    by_setting: dict[tuple[str, str], list[ProductGroup]] = {}
     for group in groups:
-        by_place.setdefault((group.device, group.triangle), []).append(group)
-    return [Place(*where, tuple(members)) for where, members in by_place.items()]
+        by_setting.setdefault((group.device, group.triangle), []).append(group)
+    return [Setting(*where, tuple(members)) for where, members in by_setting.items()]
 
 
-def best_block(place: Place) -> BlockGain | None:
+def best_block(setting: Setting) -> BlockGain | None:
     """Return the block size with the fastest SpMVs compared with the next one; None with fewer than two sizes."""
-    every = list(_by_block(place))
-    if len(place.blocks) < 2 or not every:
+    comparisons = list(_by_block(setting))
+    if len(setting.blocks) < 2 or not comparisons:
         return None
     first, second, *_ = sorted(
-        place.blocks, key=lambda block: geometric_mean(by_size[block].median_s for by_size in every)
+        setting.blocks, key=lambda block: geometric_mean(by_size[block].median_s for by_size in comparisons)
     )
-    ratio = geometric_mean(by_size[second].median_s / by_size[first].median_s for by_size in every)
-    return BlockGain(first, second, ratio, Counter(compare(by_size[second], by_size[first]).kind for by_size in every))
+    ratio = geometric_mean(by_size[second].median_s / by_size[first].median_s for by_size in comparisons)
+    return BlockGain(
+        first, second, ratio, Counter(compare(by_size[second], by_size[first]).kind for by_size in comparisons)
+    )
 
 
-def _by_block(place: Place) -> Iterator[dict[Block, Any]]:
+def _by_block(setting: Setting) -> Iterator[dict[Block, Any]]:
     """Yield the measurements by block size, for each SpMV timed in all block sizes."""
-    for group in place.groups:
+    for group in setting.groups:
         for layout, product in group.timed:
-            if product.segments and product.block == place.blocks[0]:
-                by_block = {block: group.timed.get((layout, replace(product, block=block))) for block in place.blocks}
+            if product.segments and product.block == setting.blocks[0]:
+                by_block = {block: group.timed.get((layout, replace(product, block=block))) for block in setting.blocks}
                 if all(by_block.values()):
                     yield by_block
 

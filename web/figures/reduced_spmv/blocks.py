@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.reduced_spmv import tables
-from gpu_engine.findings.reduced_spmv.groups import Place, counting, product_groups
+from gpu_engine.findings.reduced_spmv.groups import Setting, counting, product_groups
 from gpu_engine.pagerank.products import BLOCKS, Block, Product
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
@@ -47,7 +47,7 @@ class Series:
 class Panel:
     """The series of one number of segments; what: the layout of speedups, or empty for the lines of a gather."""
 
-    place: str
+    setting: str
     what: str
     segments: int
     series: tuple[Series, ...]
@@ -64,24 +64,24 @@ class Info:
 
 def info(data: StudyData) -> Info:
     """Return the devices with several block sizes."""
-    places = [place for place in counting(product_groups(data)) if len(place.blocks) > 1]
-    blocks = tuple(block for block in BLOCKS if any(block in place.blocks for place in places))
-    every = (panel for place in places for what in (*place.layouts, "") for panel in _panels(place, what))
-    return Info(tuple(every), blocks, tables.touched(data) if places else Table((), ()))
+    settings = [setting for setting in counting(product_groups(data)) if len(setting.blocks) > 1]
+    blocks = tuple(block for block in BLOCKS if any(block in setting.blocks for setting in settings))
+    panels = (panel for setting in settings for what in (*setting.layouts, "") for panel in _panels(setting, what))
+    return Info(tuple(panels), blocks, tables.touched(data) if settings else Table((), ()))
 
 
 def draw(info: Info) -> go.Figure:
     """Return a row per layout and one for the gather, two segments on the left and four on the right."""
     if not info.panels:
         return blank(NO_BLOCKS)
-    rows = list(dict.fromkeys((panel.place, panel.what) for panel in info.panels))
+    rows = list(dict.fromkeys((panel.setting, panel.what) for panel in info.panels))
     titles = [title for row in rows for title in (escape(_title(*row)), "")]
     levels = {series.level.name for panel in info.panels for series in panel.series}
     figure = panels(titles, [PANEL_PX] * len(rows), 2 * (len(levels) + 1), columns=len(SEGMENTS))
     legend = Legend()
     order = {"categoryorder": "array", "categoryarray": list(info.blocks), "range": [-0.4, len(info.blocks) - 0.6]}
     for panel in info.panels:
-        row, column = 1 + rows.index((panel.place, panel.what)), 1 + list(SEGMENTS).index(panel.segments)
+        row, column = 1 + rows.index((panel.setting, panel.what)), 1 + list(SEGMENTS).index(panel.segments)
         figure.add_traces(list(_lines(panel, legend)), rows=row, cols=column)
         if panel.what:
             figure.add_hline(y=1, line={"color": OTHERS, "dash": "dot", "width": 1}, row=row, col=column)
@@ -112,21 +112,23 @@ def summary(info: Info) -> str:
     )
 
 
-def _panels(place: Place, what: str) -> Iterator[Panel]:
-    layout = what or place.layouts[0]
+def _panels(setting: Setting, what: str) -> Iterator[Panel]:
+    layout = what or setting.layouts[0]
     for segments in SEGMENTS:
-        series = tuple(_series(place, layout, segments, read) for read in range(1, segments + 1))
+        series = tuple(_series(setting, layout, segments, read) for read in range(1, segments + 1))
         visible_series = tuple(each for each in series if (each.gains if what else each.lines))
         if visible_series:
-            yield Panel(place.name, what, segments, visible_series)
+            yield Panel(setting.name, what, segments, visible_series)
 
 
-def _series(place: Place, layout: str, segments: int, read: int) -> Series:
+def _series(setting: Setting, layout: str, segments: int, read: int) -> Series:
     def by_block(field: str) -> dict[Block, float]:
-        values = {block: place.touched(layout, Product(segments, read, "both", block), field) for block in place.blocks}
+        values = {
+            block: setting.touched(layout, Product(segments, read, "both", block), field) for block in setting.blocks
+        }
         return {block: value for block, value in values.items() if value is not None}
 
-    means = {block: place.gain(layout, Product(segments, read, "both", block)) for block in place.blocks}
+    means = {block: setting.gain(layout, Product(segments, read, "both", block)) for block in setting.blocks}
     known = {block: mean for block, mean in means.items() if mean}
     gains = {block: mean.value for block, mean in known.items()}
     behind = {block: mean.measurements for block, mean in known.items()}
@@ -134,8 +136,8 @@ def _series(place: Place, layout: str, segments: int, read: int) -> Series:
     return Series(bits, gains, behind, by_block("lines_of_ranks"), by_block("sectors_of_ranks"))
 
 
-def _title(place: str, what: str) -> str:
-    return f"{what}: speedup over fp64 · {place}" if what else f"reads per gather of the ranks · {place}"
+def _title(setting: str, what: str) -> str:
+    return f"{what}: speedup over fp64 · {setting}" if what else f"reads per gather of the ranks · {setting}"
 
 
 def _lines(panel: Panel, legend: Legend) -> Iterator[go.Scatter]:

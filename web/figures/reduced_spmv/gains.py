@@ -33,7 +33,7 @@ SEGMENTS = {2: "two segments", 4: "four segments"}
 class Panel:
     """SpMVs with a number of segments in one layout; gains: by what is in segments, then by segments read."""
 
-    place: str
+    setting: str
     segments: int
     layout: str
     block: str
@@ -57,14 +57,16 @@ def draw(info: Info) -> go.Figure:
     """Return the speedup over fp64 by segments read, two segments above four, CSR on the left, ELL on the right."""
     if not info.panels:
         return blank(NO_PRODUCT)
-    rows = list(dict.fromkeys((panel.place, panel.segments) for panel in info.panels))
+    rows = list(dict.fromkeys((panel.setting, panel.segments) for panel in info.panels))
     layouts: list[str] = [layout for layout in LAYOUTS if any(panel.layout == layout for panel in info.panels)]
     # A title stands above the first of the panels side by side.
-    titles = [title for place, n in rows for title in (escape(f"{SEGMENTS[n]} · {place}"), *[""] * (len(layouts) - 1))]
+    titles = [
+        title for setting, n in rows for title in (escape(f"{SEGMENTS[n]} · {setting}"), *[""] * (len(layouts) - 1))
+    ]
     figure = panels(titles, [PANEL_PX] * len(rows), 2 * (len(LOOKS) + 1), columns=len(layouts))
     legend, ends = Legend(), _ends(info)
     for panel in info.panels:
-        row, column = 1 + rows.index((panel.place, panel.segments)), 1 + layouts.index(panel.layout)
+        row, column = 1 + rows.index((panel.setting, panel.segments)), 1 + layouts.index(panel.layout)
         figure.add_traces(list(_lines(panel, legend)), rows=row, cols=column)
         figure.add_hline(y=1, line={"color": OTHERS, "dash": "dot", "width": 1}, row=row, col=column)
         ticks = list(range(1, panel.segments + 1))
@@ -102,19 +104,19 @@ def summary(info: Info) -> str:
 
 
 def _panels(data: StudyData) -> Iterator[Panel]:
-    for place in counting(product_groups(data)):
+    for setting in counting(product_groups(data)):
         for segments in SEGMENTS:
-            for layout in place.layouts:
+            for layout in setting.layouts:
                 gains = {
                     operands: {
                         read: mean
                         for read in range(1, segments + 1)
-                        if (mean := place.gain(layout, Product(segments, read, operands, place.block)))
+                        if (mean := setting.gain(layout, Product(segments, read, operands, setting.block)))
                     }
                     for operands in OPERANDS
                 }
                 if any(gains.values()):
-                    yield Panel(place.name, segments, layout, tables.called(place.block), gains)
+                    yield Panel(setting.name, segments, layout, tables.called(setting.block), gains)
 
 
 def _lines(panel: Panel, legend: Legend) -> Iterator[go.Scatter]:

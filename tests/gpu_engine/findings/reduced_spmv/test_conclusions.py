@@ -43,8 +43,8 @@ def test_it_speaks_of_most_graphs_and_of_the_papers_blocks() -> None:
 def test_lower_triangles_are_judged_apart_and_are_what_the_paper_has() -> None:
     faster = {("csr/thread", Product(4, 3)): 1.1}
     data = shown(*every(layouts=("csr/thread",), gains=faster), *every(layouts=("csr/thread",), triangle="lower"))
-    places = {c.device: c.says for c in conclusions(data) if c.statement == STATEMENTS[FORTY_EIGHT].text}
-    assert places == {"cuda:0": "disagrees", "cuda:0, lower triangles": "agrees"}
+    settings = {c.device: c.says for c in conclusions(data) if c.statement == STATEMENTS[FORTY_EIGHT].text}
+    assert settings == {"cuda:0": "disagrees", "cuda:0, lower triangles": "agrees"}
     assert agreement(data) == agreement(shown(*every(layouts=("csr/thread",), triangle="lower")))
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gpu_engine.findings.reduced_spmv import findings, overview
-from gpu_engine.findings.reduced_spmv.groups import best_block, places, product_groups
+from gpu_engine.findings.reduced_spmv.groups import best_block, group_by_setting, product_groups
 from gpu_engine.findings.reduced_spmv.tables import gains, touched
 from gpu_engine.pagerank.products import Product
 from gpu_engine.text.units import THIN
@@ -33,8 +33,8 @@ def test_the_mean_over_the_graphs_is_of_one_device_and_part() -> None:
         *every("del", device="cuda:1"),
         *every("lux", triangle="lower"),
     )
-    here, there, lower = places(product_groups(data))
-    assert [(place.name, len(place.groups)) for place in (here, there, lower)] == [
+    here, there, lower = group_by_setting(product_groups(data))
+    assert [(setting.name, len(setting.groups)) for setting in (here, there, lower)] == [
         *[("cuda:0", 2), ("cuda:1", 1), ("cuda:0, lower triangles", 1)]
     ]
     found = here.gain("csr/thread", Product(2, 1))
@@ -47,18 +47,20 @@ def test_the_mean_over_the_graphs_is_of_one_device_and_part() -> None:
 
 
 def test_the_best_block_has_the_fastest_products_and_verdicts_beside_the_next() -> None:
-    (place,) = places(product_groups(shown(*every(blocks=("32", "128", "separate")))))
-    found = best_block(place)
+    (setting,) = group_by_setting(product_groups(shown(*every(blocks=("32", "128", "separate")))))
+    found = best_block(setting)
     assert found
     assert (found.block, found.other) == ("128", "32")
     assert found.ratio == pytest.approx(1.1)
     assert (found.verdicts, found.is_settled) == ({"faster": 36}, True)
     # Products that are in one block alone say nothing of blocks.
-    (lone,) = places(product_groups(shown(*every(blocks=("128",)), multiplied(Product(2, 1, "p", "32"), gain=9.0))))
+    (lone,) = group_by_setting(
+        product_groups(shown(*every(blocks=("128",)), multiplied(Product(2, 1, "p", "32"), gain=9.0)))
+    )
     own = best_block(lone)
     assert own
     assert (own.block, own.products) == ("32", 1)
-    (single,) = places(product_groups(shown(*every(blocks=("64",)))))
+    (single,) = group_by_setting(product_groups(shown(*every(blocks=("64",)))))
     assert (best_block(single), single.block) == (None, "64")
 
 

@@ -47,7 +47,7 @@ def test_devices_and_lower_triangles_have_their_own_panels_and_a_layout_alone_on
     data = shown(*every(), *every(device=HOSTILE), *every(triangle="lower", layouts=("csr/thread",)))
     names = ["cuda:0", HOSTILE, "cuda:0, lower triangles"]
     found = info(data)
-    assert list(dict.fromkeys(panel.place for panel in found.panels)) == names
+    assert list(dict.fromkeys(panel.setting for panel in found.panels)) == names
     text = draw(found).to_json()
     assert "<b>x</b>" not in text
     assert plotly.io.from_json(text).layout.height == draw(found).layout.height
