@@ -36,7 +36,7 @@ def _templates() -> Jinja2Templates:
         "asset": assets.url,
         "percent": units.percent,
         "HINTS": HINTS,
-        "times": units.times,
+        "speedup": units.speedup,
         "explained_terms": explained_terms,
         "swatch": lambda m: page_of(m.study).swatch(m),
         "NAVIGATION": NAVIGATION,
