@@ -298,6 +298,11 @@ class Measurement(Generic[D]):
         "Number of rounds; adaptive sampling stops early for decided cases. null in older records.",
         None,
     )
+    placements: int | None = described(
+        "Number of places in memory at which the kernel was measured: one per round, or 1 for a layout above 1 GiB (16 "
+        "MiB on a CPU). null in older records.",
+        None,
+    )
     note: str = described("Why there is no time, or another remark.", "")
     environment: Mapping[str, str] = described(
         "Device, driver, versions, and the hash of the kernel source if it has one.", {}

@@ -83,7 +83,7 @@ def test_an_import_that_goes_up_a_room_on_no_floor_and_circles_are_seen() -> Non
     ]
     found = arrows("gpu_engine")
     # Of types alone, inside a function, and of a package's own module.
-    assert "gpu_engine.pagerank.converging" in found["gpu_engine.studies.pagerank.runs"]
+    assert "gpu_engine.pagerank.converging" in found["gpu_engine.studies.pagerank.timed_run"]
     assert "gpu_engine.measure.cuda" in found["gpu_engine.measure.bench"]
     assert "gpu_engine.studies.formats" in found["gpu_engine.studies"]
 

@@ -25,7 +25,15 @@ from gpu_engine.verdicts.noise import noise
 from gpu_engine.verdicts.verdict import compare
 
 RECORDED = Path(__file__).parents[1] / "tests/gpu_engine/identical_kernels.json"
-"""Nanoseconds of the rounds of kernels that each entered the same rounds seven times."""
+"""Nanoseconds of the rounds of a kernel in seven entries.
+
+They are from the same rounds, on `cpu` and `cuda:0`. Those of PLACED are from seven processes, with a new place in
+memory in each round: two of the control kernel, and five of another one.
+"""
+
+PLACED = "cuda:0/placed"
+
+RECORDED_ON = ("cpu", "cuda:0", PLACED)
 
 RATIOS = (1.0, 1.01, 1.03, 1.1)
 ROUNDS = 15
@@ -36,7 +44,8 @@ class Machine:
     """Scatter of the rounds of a kernel.
 
     scatter  standard deviation of the logarithm of a round
-    entry    that of an entry as a whole: the position of its memory, which no round shows
+    entry    that of an entry as a whole, which no round shows: its place in memory, if it stays there
+    control  that of the control kernel in a round, if it differs
     drift    that of a round for all entries alike
     burst    maximum slowdown of a round while other programs run; share of such rounds: `busy`
     """
@@ -48,18 +57,31 @@ class Machine:
     drift: float = 0.0
     burst: float = 1.0
     busy: float = 0.0
+    control: float | None = None
 
     def rounds(self, random: np.random.Generator, ratios: Sequence[float], rounds: int = ROUNDS) -> NDArray[np.float64]:
         """Return seconds, one entry per row, whose kernels take these multiples of a microsecond."""
         shape = len(ratios), rounds
         slow = np.where(random.random(shape) < self.busy, self.burst ** random.random(shape), 1.0)
         logarithms = (
-            random.normal(0, self.scatter, shape)
-            + random.normal(0, self.entry, (shape[0], 1))
+            random.normal(0, 1, shape) * self._scatters(shape[0])
+            + random.normal(0, self.entry, (shape[0], 1)) * (np.arange(shape[0]) >= self._shared)[:, None]
             + random.normal(0, self.drift, (1, rounds))
         )
         times: NDArray[np.float64] = 1e-6 * np.asarray(ratios)[:, None] * np.exp(logarithms) * slow
         return times
+
+    @property
+    def _shared(self) -> int:
+        """Number of entries that share their place, so that it cancels: both of the control kernel, or none."""
+        return 0 if self.control is None else 2
+
+    def _scatters(self, entries: int) -> NDArray[np.float64]:
+        """Return the scatter of each entry, of which the first two are the control kernel: [entries, 1]."""
+        scatters = np.full((entries, 1), self.scatter)
+        if self.control is not None:
+            scatters[:2] = self.control
+        return scatters
 
 
 MACHINES = (
@@ -68,7 +90,12 @@ MACHINES = (
     Machine("GPU with a neighbor", "cuda:0", scatter=0.03, entry=0.005, burst=2.0, busy=0.2),
     Machine("CPU with a neighbor", "cpu", scatter=0.05, entry=0.01, burst=3.0, busy=0.3),
     Machine("overloaded CPU", "cpu", scatter=0.3, entry=0.02, burst=1000.0, busy=0.5),
+    Machine("GPU, place counts for 3 %", "cuda:0", scatter=0.03, control=0.003, entry=0.001),
+    Machine("GPU, place counts for 10 %", "cuda:0", scatter=0.1, control=0.003, entry=0.001),
 )
+
+FIXED = Machine("the same at one place", "cuda:0", scatter=0.003, control=0.003, entry=0.1)
+"""Machine on which each kernel stays at one place, so that no round shows how much its time depends on it."""
 
 
 def measured(device: str, rounds: Iterable[float]) -> Measurement:
@@ -130,9 +157,9 @@ def main() -> int:
     arguments = parser.parse_args()
     heads = ("rounds of", "apart", "pairs", "same", "slower", "faster", "inconclusive", "called busy")
     lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
-    for machine in MACHINES:
+    for machine in (*MACHINES, FIXED):
         lines += [_row(machine.name, r, outcomes(machine, r, arguments.trials, arguments.seed)) for r in RATIOS]
-    for device in ("cpu", "cuda:0"):
+    for device in RECORDED_ON:
         lines += [_row(f"{device}, recorded", r, recorded_outcomes(device, r)) for r in RATIOS]
     sys.stdout.write("\n".join(lines) + "\n")
     return 0

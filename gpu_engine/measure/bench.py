@@ -7,10 +7,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from gpu_engine import release
 from gpu_engine.measure.cpu import CpuStopwatch
+from gpu_engine.measure.placements import Placement, Restarted
 from gpu_engine.measure.statistics import interval, quartiles
 from gpu_engine.measure.stopwatch import Stopwatch, now
 from gpu_engine.records import BandwidthPoint, Cache, DeviceInfo, DeviceProfile, Progress
@@ -231,19 +233,37 @@ class Bench:
         return FLOOR_SLACK * moved_bytes / profile.memory.best
 
     def turns(
-        self, call: Callable[[], None], before: Callable[[], None] | None = None, captured: bool = True
+        self,
+        call: Callable[[], None],
+        before: Callable[[], None] | None = None,
+        captured: bool = True,
+        placement: Placement | None = None,
     ) -> Callable[[Cache], Callable[[], float]]:
         """Return the `prepare` function of a call, which launches work on the current stream and never allocates.
 
-        before    sets the state that the call starts from, untimed; None if the call needs none
-        captured  whether the launches are replayed; else the time includes launching them
+        before     sets the state that the call starts from, untimed; None if the call needs none
+        captured   whether the launches are replayed; else the time includes launching them
+        placement  places the call anew before each turn, if `places` says so
         """
+        if placement is not None and self.places(placement):
+            return lambda cache: partial(self._placed_turn, placement, cache, captured)
 
         def prepare(cache: Cache) -> Callable[[], float]:
             samples = self.stopwatch.prepare(call, cache, before, captured)
             return lambda: statistics.median(samples())
 
         return prepare
+
+    def places(self, placement: Placement | None) -> bool:
+        """Return whether a call is placed anew before each turn."""
+        return placement is not None and placement.nbytes <= self.stopwatch.placeable_bytes
+
+    def _placed_turn(self, placement: Placement, cache: Cache, captured: bool) -> float:
+        """Return the seconds of a turn at a new place."""
+        with self.stopwatch.elsewhere():
+            made = placement.make()
+        call, before = (made.call, made.before) if isinstance(made, Restarted) else (made, None)
+        return statistics.median(self.stopwatch.prepare(call, cache, before, captured)())
 
     def rounds(
         self,

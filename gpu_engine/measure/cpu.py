@@ -1,6 +1,7 @@
 """CpuStopwatch: timing on a CPU with perf_counter_ns around the kernel."""
 
 import itertools
+import random
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +26,12 @@ SAMPLES = 3
 FLUSHES = 3
 """Number of timed flushes; the fastest counts, because other processes may slow one down."""
 
+PLACEABLE_BYTES = 2**24
+"""Most bytes of arrays that are copied to another place before a turn."""
+
+BALLAST_MAX = 2**17
+"""Most numbers that are allocated before the arrays of a turn, to shift their place."""
+
 TURN_S = 3e-2
 """Seconds after which a turn takes no further sample; flushing 300 MB takes longer than most SpMVs."""
 
@@ -42,10 +49,11 @@ class CpuStopwatch:
         self._flush_buffer = np.zeros(2 * device.cache_bytes // 8)
         # Filled once: a custom kernel that sets another one is refused.
         self._flush_s: list[float] = []
+        self._random, self._ballast = random.Random(0), np.zeros(0)
 
     def close(self) -> None:
         """Free the flush buffer."""
-        self._flush_buffer = np.zeros(0)
+        self._flush_buffer = self._ballast = np.zeros(0)
 
     def environment(self) -> dict[str, str]:
         """Return the environment that affects times: versions of Numba and NumPy, threads."""
@@ -76,6 +84,17 @@ class CpuStopwatch:
 
     def synchronize(self) -> None:
         """Do nothing, because the CPU kernels run synchronously."""
+
+    @property
+    def placeable_bytes(self) -> float:
+        """Most bytes of arrays that `elsewhere` places: copying more would take longer than measuring."""
+        return PLACEABLE_BYTES
+
+    @contextmanager
+    def elsewhere(self) -> Iterator[None]:
+        """Hold memory of random size, so that new arrays lie at another place."""
+        self._ballast = np.ones(self._random.randrange(BALLAST_MAX))
+        yield
 
     def take_back(self) -> None:
         """Do nothing, because a host has no streams."""

@@ -7,6 +7,7 @@ import ctypes
 import itertools
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import cupy
@@ -16,6 +17,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import DeviceError
 from gpu_engine.host.device import uuid_at
+from gpu_engine.measure.cuda_arena import CudaArena
 from gpu_engine.measure.cuda_errors import translated
 from gpu_engine.measure.cuda_parts import CudaPartTimer
 from gpu_engine.measure.stopwatch import now
@@ -65,6 +67,7 @@ class CudaStopwatch:
             self.memory_bytes = int(self._device.mem_info[1])
             self.largest_footprint = max(16 * self.cache_bytes, 2**31)
             self._flush_buffer = cupy.zeros(2 * self.cache_bytes, dtype=cupy.uint8)
+            self._arena = CudaArena()
             self._driver = ctypes.CDLL("libcuda.so.1")
             pynvml.nvmlInit()
             self._nvml = pynvml.nvmlDeviceGetHandleByUUID(device.uuids[0])
@@ -73,6 +76,7 @@ class CudaStopwatch:
         """Release the stream and all pooled memory."""
         pynvml.nvmlShutdown()
         del self._flush_buffer
+        self._arena.release()
         cupy.cuda.Stream.null.use()
         cupy.get_default_memory_pool().free_all_blocks()
 
@@ -99,6 +103,15 @@ class CudaStopwatch:
         with translated():
             self._device.synchronize()
 
+    @property
+    def placeable_bytes(self) -> float:
+        """Most bytes of arrays that `elsewhere` places."""
+        return self._arena.fitting_bytes
+
+    def elsewhere(self) -> AbstractContextManager[None]:
+        """Return a context in which new arrays lie at a random place of an arena."""
+        return self._arena.elsewhere()
+
     def take_back(self) -> None:
         """Make the stream of the stopwatch current again."""
         self._stream.use()
@@ -106,7 +119,11 @@ class CudaStopwatch:
     def prepare(
         self, call: Callable[[], None], cache: Cache, before: Callable[[], None] | None = None, captured: bool = True
     ) -> Callable[[], list[float]]:
-        """Return a function that takes a few samples of a call in a cache state, in seconds per call."""
+        """Return a function that takes a few samples of a call in a cache state, in seconds per call.
+
+        Warm samples follow a flush and an untimed replay, so that the cache holds lines that were read. Lines that were
+        just written, such as those of a conversion, are up to 1.8 times as fast on an H100 until they are evicted.
+        """
         if before is not None:
             return self._prepare_after(before, call)
         call()
@@ -120,8 +137,15 @@ class CudaStopwatch:
             graph, events = self._capture([self._flush, None] * samples, call, 1)
             return lambda: self._replay(graph, events, 1)
         repeats = _repeats(once, SAMPLE_S)
-        graph, events = self._capture([None] * samples, call, repeats)
-        return lambda: self._replay(graph, events, repeats)
+        graph, events = self._capture([None], call, repeats)
+        return lambda: self._warm(graph, events, repeats, samples)
+
+    def _warm(self, graph: Any, events: list[tuple[Any, Any]], repeats: int, samples: int) -> list[float]:
+        """Return samples of a graph of `repeats` calls; a call of a sample or longer warms up within itself."""
+        if repeats > 1:
+            self._flush()
+            graph.launch(self._stream)
+        return [seconds for _ in range(samples) for seconds in self._replay(graph, events, repeats)]
 
     def _once(self, call: Callable[[], None]) -> float:
         """Return the seconds of a call, replayed once; at least SHORTEST_S."""
@@ -147,6 +171,7 @@ class CudaStopwatch:
         def sample() -> list[float]:
             if first_sample:
                 return first_sample.pop()
+            self._flush()
             before()
             return self._replay(graph, events, 1)
 

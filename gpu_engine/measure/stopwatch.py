@@ -62,6 +62,15 @@ class Stopwatch(Protocol):
     def synchronize(self) -> None:
         """Wait for all launched work and raise its errors."""
 
+    @property
+    def placeable_bytes(self) -> float:
+        """Most bytes of arrays that `elsewhere` places."""
+        ...
+
+    def elsewhere(self) -> AbstractContextManager[None]:
+        """Return a context in which new arrays lie at another place in memory, valid until the next one."""
+        ...
+
     def take_back(self) -> None:
         """Restore state that other code may have replaced, such as the current stream of a GPU."""
 

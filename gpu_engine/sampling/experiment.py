@@ -9,7 +9,8 @@ from typing import Any
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import DeviceMemoryError, KernelError, LayoutTooLargeError, ParameterError, SparsightError
 from gpu_engine.formats.base import check_room
-from gpu_engine.measure import Bench, Rounds, Timed, Timing
+from gpu_engine.measure import Bench, Placement, Rounds, Timed, Timing
+from gpu_engine.measure.placements import Restarted
 from gpu_engine.records import Cache, Case, Details, Measurement, Trace
 
 SKIPS = (LayoutTooLargeError, DeviceMemoryError, ParameterError)
@@ -17,6 +18,9 @@ SKIPS = (LayoutTooLargeError, DeviceMemoryError, ParameterError)
 
 CASE_ERRORS = (KernelError, *SKIPS)
 """Errors that concern one case; KernelError makes it `failed`. Any other error ends the process or the study."""
+
+COPY_ROOM = 1 / 16
+"""Largest share of the memory for a second copy of the arrays of the control kernel."""
 
 Fields = dict[str, Any]
 """Fields of a Measurement, by name."""
@@ -72,6 +76,14 @@ class Candidate(ABC):
     def turns(self, cache: Cache) -> Callable[[], float]:
         """Return a function that takes one turn and returns its seconds."""
 
+    def repeat_turns(self, cache: Cache) -> Callable[[], float]:
+        """Return turns as for a second entry in the same rounds, with arrays of its own if the memory allows."""
+        return self.turns(cache)
+
+    def placement(self) -> Placement | None:
+        """Return how its call is placed anew in memory; None if it stays where it is."""
+        return None
+
     @abstractmethod
     def least_s(self, cache: Cache) -> float:
         """Return the least seconds for its bytes; a shorter time is rejected as implausible."""
@@ -117,6 +129,7 @@ class ProductCandidate(Candidate):
         super().__init__(name, name, cases)
         self.bench, self._energy_s = bench, energy_s
         self.arrays: Any = None
+        self._second: Callable[[], None] | None = None
 
     @abstractmethod
     def product(self) -> Callable[[], None]:
@@ -124,7 +137,25 @@ class ProductCandidate(Candidate):
 
     def turns(self, cache: Cache) -> Callable[[], float]:
         """Return a function that times one turn of SpMVs and returns its seconds."""
-        return self.bench.turns(self.product())(cache)
+        return self._turns_of(self.product())(cache)
+
+    def repeat_turns(self, cache: Cache) -> Callable[[], float]:
+        """Return turns on a second copy of the arrays, unless each turn has a new one or it would not fit."""
+        placement = self.placement()
+        if placement is None or self.bench.places(placement) or placement.nbytes > COPY_ROOM * self._memory_bytes:
+            return self.turns(cache)
+        if self._second is None:
+            made = placement.make()
+            self._second = made.call if isinstance(made, Restarted) else made
+        return self._turns_of(self._second)(cache)
+
+    @property
+    def _memory_bytes(self) -> float:
+        return float(self.bench.stopwatch.memory_bytes)
+
+    def _turns_of(self, call: Callable[[], None]) -> Callable[[Cache], Callable[[], float]]:
+        """Return the turns of a call on these or other arrays."""
+        return self.bench.turns(call, placement=self.placement())
 
     def energy_j(self) -> float | None:
         """Return the energy of one SpMV in joules, or None if energy is off."""
@@ -132,7 +163,7 @@ class ProductCandidate(Candidate):
 
     def release(self) -> None:
         """Free the layout."""
-        self.arrays = None
+        self.arrays = self._second = None
 
 
 class Experiment(ABC):

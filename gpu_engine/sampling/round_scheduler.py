@@ -24,7 +24,7 @@ class RoundScheduler:
         self._ready = [c for c in group if c.error is None]
         self._bench, self._caches, self._options = experiment.bench, experiment.caches, options
         timed = [Timed(c.name, c.turns) for c in self._ready]
-        timed += [Timed(REPEAT, c.turns) for c in self._ready[:1]]
+        timed += [Timed(REPEAT, c.repeat_turns) for c in self._ready[:1]]
         timed += experiment.probes() if self._ready else ()
         self.rounds = self._bench.rounds(timed, self._caches, experiment.rounds, self._round_entries)
         self._undecided = frozenset(self.rounds.entries)

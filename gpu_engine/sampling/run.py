@@ -199,7 +199,8 @@ class SampleRun:
             c.confirm(timing, cache)
         except KernelError as error:
             return _without_time(base, error)
-        return base.with_(**timing.fields(), aa_gap=gap, **c.rates(timing, cache, rounds))
+        placements = len(timing.samples_s) if self._bench.places(c.placement()) else 1
+        return base.with_(**timing.fields(), aa_gap=gap, placements=placements, **c.rates(timing, cache, rounds))
 
     def _blank(self, case: Case) -> Measurement:
         known = {"environment": self._bench.environment, **self._experiment.known(case)}

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from gpu_engine.errors import DeviceError
-from gpu_engine.formats import csr
+from gpu_engine.formats import csr, ell
 from gpu_engine.formats.csr import vector
 from gpu_engine.host.device import list_devices
 from gpu_engine.measure import Timed, open_bench
+from gpu_engine.measure.placements import FILLED
 from gpu_engine.records import Case, Details, DeviceInfo, MatrixInfo, Measurement, Record
 from gpu_engine.studies.formats import FormatsParams, FormatsStudy
 from gpu_engine.verdicts.verdict import compare
@@ -140,3 +141,43 @@ def test_parts_that_the_host_launches_take_as_long_as_replayed(gpu: DeviceInfo) 
     # The host launches a part while the device waits: some 0.3 ms of a call of CuPy.
     assert expected * 0.98 < second < expected + 1e-3
     assert max(first, third) < second
+
+
+def test_placed_arrays_lie_in_the_arena_at_ever_new_places(gpu: DeviceInfo) -> None:
+    with open_bench(gpu) as bench:
+        stopwatch, xp, pointers = bench.stopwatch, bench.xp, []
+        for number in range(6):
+            with stopwatch.elsewhere():
+                array, other = xp.full(1000, float(number)), xp.ones(7)
+            assert abs(other.data.ptr - array.data.ptr) >= min(array.nbytes, 512)
+            assert float(array.sum()) == 1000.0 * number
+            pointers.append(array.data.ptr)
+        assert len(set(pointers)) == len(pointers)
+        assert max(pointers) - min(pointers) < stopwatch.placeable_bytes / FILLED
+        outside = xp.ones(1000)
+        with stopwatch.elsewhere():
+            much = xp.empty(int(stopwatch.placeable_bytes / FILLED) + 1, xp.uint8)
+        assert much.nbytes > stopwatch.placeable_bytes
+        assert float(outside.sum()) == 1000.0
+
+
+def test_warm_times_do_not_depend_on_how_the_arrays_came_into_the_cache(gpu: DeviceInfo) -> None:
+    """On an H100 lines that were just written are faster than lines that were read; samples see the latter."""
+    matrix = with_row_lengths(np.full(5000, 60), 5000, seed=5)
+    with open_bench(gpu) as bench:
+        layout = ell.FORMAT.from_csr(bench.stopwatch.upload(matrix))
+        x, y = bench.xp.ones(matrix.n_cols), bench.xp.empty(matrix.n_rows)
+        product = ell.FORMAT.kernels[0].bound("cuda", layout)
+        samples = bench.stopwatch.prepare(lambda: product(x, y), "warm")
+        evicted = min(min(samples()) for _ in range(3))
+        layout.values[...] = layout.values.copy()
+        written = min(min(samples()) for _ in range(3))
+    assert 0.9 < written / evicted < 1.1
+
+
+def test_every_kernel_of_formats_is_placed_anew_in_each_round(gpu: DeviceInfo) -> None:
+    records = [
+        r for r in measure(gpu, FormatsParams(rounds=9, sampling="fixed", energy_s=0.0)) if isinstance(r, Measurement)
+    ]
+    assert {r.placements for r in records if r.state == "ok"} == {9}
+    assert {r.state for r in records} <= {"ok", "skipped"}

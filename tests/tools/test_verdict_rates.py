@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from tools.verdict_rates import MACHINES, RATIOS, Machine, outcomes, recorded_outcomes
+from tools.verdict_rates import FIXED, MACHINES, PLACED, RATIOS, Machine, outcomes, recorded_outcomes
 
 pytestmark = pytest.mark.full(
     *(
@@ -16,6 +16,7 @@ pytestmark = pytest.mark.full(
     *("tools/verdict_rates.py", "tests/tools/test_verdict_rates.py", "tests/gpu_engine/identical_kernels.json"),
 )
 QUIET = [machine for machine in MACHINES if machine.name.startswith("quiet")]
+OVERLOADED = next(machine for machine in MACHINES if machine.name == "overloaded CPU")
 TRIALS = 100
 
 
@@ -40,7 +41,7 @@ def test_quiet_rounds_settle_what_is_equal_and_what_is_not(machine: Machine) -> 
 
 
 def test_rounds_that_differ_by_factors_show_that_the_machine_is_busy() -> None:
-    assert outcomes(MACHINES[-1], 1.0, TRIALS)["busy"] == TRIALS
+    assert outcomes(OVERLOADED, 1.0, TRIALS)["busy"] == TRIALS
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda:0"])
@@ -55,3 +56,14 @@ def test_recorded_rounds_of_a_slower_kernel(device: str) -> None:
     said = recorded_outcomes(device, 1.1)
     assert said["same"] == said["faster"] == 0
     assert share(said, "slower") > 0.75
+
+
+def test_kernels_with_a_new_place_in_each_round_are_not_called_different() -> None:
+    said = recorded_outcomes(PLACED, 1.0)
+    assert said.total() - said["busy"] > 1000
+    assert said["faster"] + said["slower"] <= said.total() / 1000
+
+
+def test_a_kernel_that_stays_at_one_place_is_called_different_from_itself() -> None:
+    said = outcomes(FIXED, 1.0, TRIALS)
+    assert said["faster"] + said["slower"] > TRIALS / 2

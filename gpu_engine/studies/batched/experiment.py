@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +14,8 @@ from gpu_engine.competitors.batches import DIAGONALS, LOOPS
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import KernelError, ParameterError
 from gpu_engine.formats.base import check_room
-from gpu_engine.measure import Bench, Rounds, Timing
+from gpu_engine.measure import Bench, Placement, Rounds, Timing
+from gpu_engine.measure.placements import bytes_of, copied
 from gpu_engine.records import Cache, Case, Details, Measurement, described
 from gpu_engine.sampling.experiment import Candidate, Experiment, Fields, ProductCandidate, best_of
 from gpu_engine.verify import POISON, check
@@ -159,7 +161,22 @@ class BatchCandidate(ProductCandidate):
         """Return a function that times one turn of SpMVs."""
         # With accumulation y grows by A·x per call: linearly, so that it never overflows.
         self._experiment.y[...] = 0.0
-        return self.bench.turns(self.product(), captured=self._kernel.captured)(cache)
+        return super().turns(cache)
+
+    def placement(self) -> Placement | None:
+        """Return how the SpMV is placed, on copies of x, y, and the layout; None for layouts of a library."""
+        run, layout, kernel = self._experiment, self.arrays, self._kernel
+        moved, product = bytes_of(layout), kernel.product(run.backend)
+        if moved is None or product is None:
+            return None
+
+        def make() -> Callable[[], None]:
+            return partial(product, copied(layout), run.x.copy(), run.y.copy(), run.plan.adds)
+
+        return Placement(make, moved + run.x.nbytes + run.y.nbytes)
+
+    def _turns_of(self, call: Callable[[], None]) -> Callable[[Cache], Callable[[], float]]:
+        return self.bench.turns(call, captured=self._kernel.captured, placement=self.placement())
 
     def least_s(self, cache: Cache) -> float:
         """Return the least seconds for the bytes of the layout and of y."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from gpu_engine.competitors import BEST, COMPETITORS, competitor_names
@@ -11,7 +12,8 @@ from gpu_engine.errors import ParameterError
 from gpu_engine.formats import FORMATS
 from gpu_engine.formats.base import Format, Kernel, Launch, transpose
 from gpu_engine.matrices.orders import GIVEN, Reordered, moving, ordered, reorder
-from gpu_engine.measure import Bench, Rounds, Timed, Timing
+from gpu_engine.measure import Bench, Placement, Rounds, Timed, Timing
+from gpu_engine.measure.placements import bytes_of, copied
 from gpu_engine.records import Cache, Case, Details, Measurement, described
 from gpu_engine.sampling.experiment import Candidate, Experiment, Fields, ProductCandidate, best_of
 from gpu_engine.sampling.reproducibility import compared, is_built_twice
@@ -208,6 +210,24 @@ class ProductKernel(ProductCandidate):
             self._launch(run.x, run.y)
 
         return multiply
+
+    def placement(self) -> Placement | None:
+        """Return how the SpMV is placed: on copies of x, y, and the layout, or on a layout of a copied matrix."""
+        run, layout = self._products, self.arrays
+        moved = bytes_of(layout)
+        nbytes = (
+            (run.matrix.stored_bytes + layout.stored_bytes if moved is None else moved) + run.x.nbytes + run.y.nbytes
+        )
+
+        def make() -> Callable[[], None]:
+            x, y = run.x.copy(), run.y.copy()
+            arrays = self._format.from_csr(copied(run.matrix)) if moved is None else copied(layout)
+            call = partial(self._kernel.bound(run.backend, arrays), x, y)
+            # The first call of a library allocates its workspace, which has to be placed too.
+            call()
+            return call
+
+        return Placement(make, nbytes)
 
     def release(self) -> None:
         """Free the layout and the launch bound to it."""

@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import ParameterError
 from gpu_engine.formats.base import check_room
-from gpu_engine.measure import Rounds, Timing
+from gpu_engine.measure import Placement, Rounds, Timing
+from gpu_engine.measure.placements import Restarted
 from gpu_engine.pagerank.bytes import iteration_bytes
 from gpu_engine.pagerank.cuda_pulls import PULLS, pointer_of
 from gpu_engine.pagerank.graph import TransitionMatrix, transition_matrix
@@ -21,15 +22,16 @@ from gpu_engine.pagerank.schedule import iterations_by_segments
 from gpu_engine.records import Cache, Case, Trace
 from gpu_engine.sampling.experiment import Candidate, Fields
 from gpu_engine.studies.pagerank.graph_runs import GraphRuns
-
-if TYPE_CHECKING:
-    from gpu_engine.pagerank.converging import Converging
+from gpu_engine.studies.pagerank.timed_run import TimedRun
 
 PARTS_REPEATS = 3
 """Number of runs that are timed by phase; the median of each phase counts."""
 
 LONG_S = 0.1
 """Seconds from which a run is timed by phase only once, because its phases are long too."""
+
+PLACED_BYTES = 2**25
+"""Most bytes of a state that is built anew before each turn."""
 
 LONG_ITERATION_S = 2e-3
 """Seconds from which launches by the host, some 10 µs each, hardly lengthen an iteration on a GPU."""
@@ -57,10 +59,7 @@ class PageRankCandidate(Candidate):
         self._experiment, self._bench, self._params = experiment, experiment.bench, experiment.plan.params
         self._case, self._kernel, self._schedule, self._convert = case, kernel, schedule, convert
         self.bytes_needed = 20.0 * PULLS[kernel.layout].most_slots(experiment.graph.pull) + 48.0 * experiment.graph.n
-        self._ranks: State | None = None
-        self._run: Run | None = None
-        self._converging: Converging | None = None
-        self._rewind: Callable[[], None] = lambda: None
+        self._timed: TimedRun | None = None
         self._first_parts_s: list[float] = []
         self._first_s: list[float] = []
 
@@ -82,30 +81,48 @@ class PageRankCandidate(Candidate):
         if self._bench.xp is np:
             # Run once on a tiny graph, so that the compilation by Numba does not count as iterations.
             self._iterate(self._ranks_of(transition_matrix(TWO_PAGES, self._params)))
-        self._ranks = self._ranks_of(self._experiment.graph)
-        self._run = run = self._first_run(self._ranks)
-        self._rewind = self._ranks.rewinder(self._schedule.start_segments)
-        if not self._first_parts_s:
-            self._converging = self._kernel.converging(self._ranks, run, self._params, self._bench.xp)
+        ranks = self._ranks_of(self._experiment.graph)
+        run = self._first_run(ranks)
         # A run that ends on the device is the one that is verified.
-        timed = self._ended_by_itself(self._converging) if self._converging else len(run.gammas)
+        self._timed, timed = self._timed_run(ranks, run)
         written = iterations_by_segments(run.written, self._schedule) if self._kernel.precisions else ()
         self.fields = {
             **self._experiment.transition,
             "iterations": len(run.gammas),
             "iterations_by_segments": written,
-            "stored_bytes": self._ranks.stored_bytes,
+            "stored_bytes": ranks.stored_bytes,
             "iterations_timed": timed,
         }
-        return partial(self._verified, self._ranks.ranks(), run)
+        return partial(self._verified, ranks.ranks(), run)
 
     def turns(self, cache: Cache) -> Callable[[], float]:
         """Return a function that times a run that ends on the device, or a replay of its steps without reading γ.
 
         The first turn reuses the first run if its phases were long enough to be timed.
         """
-        turn, first, self._first_s = self._bench.turns(self._play, self._rewind)(cache), self._first_s, []
+        timed = self._ready()
+        turn = self._bench.turns(timed.play, lambda: timed.rewind(), placement=self.placement())(cache)
+        first, self._first_s = self._first_s, []
         return lambda: first.pop() if first else turn()
+
+    def placement(self) -> Placement | None:
+        """Return how a run is placed: a state built anew; None for a large one, which would take too long."""
+        if self.bytes_needed > PLACED_BYTES or self._first_parts_s or not self._ready().run.steps:
+            return None
+        return Placement(self._placed, self.bytes_needed)
+
+    def _placed(self) -> Restarted:
+        ranks = self._ranks_of(self._experiment.graph)
+        placed, _ = self._timed_run(ranks, self._iterate(ranks))
+        return Restarted(placed.play, placed.rewind)
+
+    def _timed_run(self, ranks: State, run: Run) -> tuple[TimedRun, int]:
+        """Return a run that ends on the device if it can, and the iterations that are timed."""
+        timed = TimedRun(self._kernel, self._schedule, ranks, run)
+        converging = None
+        if not self._first_parts_s:
+            converging = self._kernel.converging(ranks, run, self._params, self._bench.xp)
+        return timed, timed.converge(converging, self._bench.stopwatch) if converging else len(run.gammas)
 
     def least_s(self, cache: Cache) -> float:
         """Return the least seconds for the bytes of its iterations."""
@@ -121,22 +138,22 @@ class PageRankCandidate(Candidate):
 
     def energy_j(self) -> float | None:
         """Return the energy of one run in joules, or None if the plan has energy off."""
-        seconds = self._experiment.plan.energy_s
-        ranks, run = self._ready()
-        if not seconds or not run.steps:
+        seconds, timed = self._experiment.plan.energy_s, self._ready()
+        if not seconds or not timed.run.steps:
             return None
         # A probe may have changed the ranks, and the next step rewinds from the end of a run.
-        self._bench.stopwatch.time_parts([self._play], partial(ranks.reset, self._schedule.start_segments))
-        return self._bench.stopwatch.energy_j(self._play, seconds, self._rewind)
+        self._bench.stopwatch.time_parts([timed.play], partial(timed.ranks.reset, self._schedule.start_segments))
+        return self._bench.stopwatch.energy_j(timed.play, seconds, timed.rewind)
 
     def traces(self) -> Iterator[Trace]:
         """Yield γ, segments and seconds by phase of every iteration, rounded to significant digits."""
-        ranks, run = self._ready()
+        timed_run = self._ready()
+        ranks, run, rewind = timed_run.ranks, timed_run.run, timed_run.rewind
         parts = list(self._kernel.procedure.replayed(ranks, self._schedule, run.steps))
         acts = [act for _, _, act in parts]
-        timed = [self._first_parts_s or self._bench.stopwatch.time_parts(acts, self._rewind)]
+        timed = [self._first_parts_s or self._bench.stopwatch.time_parts(acts, rewind)]
         while sum(timed[0]) < LONG_S and len(timed) < PARTS_REPEATS:
-            timed.append(self._bench.stopwatch.time_parts(acts, self._rewind))
+            timed.append(self._bench.stopwatch.time_parts(acts, rewind))
         seconds = {phase: [0.0] * len(run.steps) for phase in (*PHASES, *(phase for _, phase, _ in parts))}
         for (iteration, phase, _), samples in zip(parts, zip(*timed, strict=True), strict=True):
             seconds[phase][iteration] += float(f"{statistics.median(samples):.4g}")
@@ -155,13 +172,12 @@ class PageRankCandidate(Candidate):
 
     def release(self) -> None:
         """Free matrix and ranks, and the calls that hold them."""
-        self._ranks = self._converging = None
-        self._rewind = lambda: None
+        self._timed = None
 
-    def _ready(self) -> tuple[State, Run]:
-        if self._ranks is None or self._run is None:
+    def _ready(self) -> TimedRun:
+        if self._timed is None:
             raise RuntimeError("A case without a run cannot be sampled.")
-        return self._ranks, self._run
+        return self._timed
 
     def _ranks_of(self, graph: TransitionMatrix) -> Any:
         return self._kernel.ranks(graph, self._params, self._bench.xp, self._convert)
@@ -182,29 +198,9 @@ class PageRankCandidate(Candidate):
             self._first_parts_s, self._first_s = seconds, [sum(seconds)]
         return run
 
-    def _ended_by_itself(self, converging: "Converging") -> int:
-        """Make the run that ends on the device and return its iterations.
-
-        A run that raised its precision too late is repeated with a check of every γ.
-        """
-        while True:
-            self._bench.stopwatch.time_parts([self._play], self._rewind)
-            made = sum(converging.ended())
-            self._rewind = self._ready()[0].rewinder(self._schedule.start_segments)
-            if not converging.look_always():
-                return made
-
-    def _play(self) -> None:
-        ranks, run = self._ready()
-        if self._converging:
-            self._converging.launch()
-            return
-        for _, _, act in self._kernel.procedure.replayed(ranks, self._schedule, run.steps):
-            act()
-
     def _moved(self) -> list[float]:
         """Return the bytes of each iteration."""
-        graph, steps = self._experiment.graph, self._ready()[1].steps
+        graph, steps = self._experiment.graph, self._ready().run.steps
         return [iteration_bytes(graph, self._kernel, step.read, step.write) for step in steps]
 
     def _verified(self, p: Any, run: Run) -> Fields:
@@ -221,7 +217,7 @@ class PageRankCandidate(Candidate):
 
     def _gather(self) -> tuple[float, ...]:
         """Return the seconds of the gather probe at the precision of each iteration; 0 without a probe."""
-        ranks, run = self._ready()
+        ranks, run = self._ready().ranks, self._ready().run
         if ranks.gather() is None or not self._experiment.graph.pull.nnz:
             return (0.0,) * len(run.steps)
         seconds = {k: self._probe_s(ranks, k) for k in sorted(set(run.read))}

@@ -13,7 +13,8 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource, digest
 from gpu_engine.errors import KernelError
 from gpu_engine.formats.base import array_module
-from gpu_engine.measure import Bench, Rounds, Timing
+from gpu_engine.measure import Bench, Placement, Rounds, Timing
+from gpu_engine.measure.placements import copied, copied_object
 from gpu_engine.pagerank.cuda_pulls import PULLS, pointer_of
 from gpu_engine.pagerank.graph import PageRankParams, Part, transition_matrix
 from gpu_engine.pagerank.memory_transactions import LINE_BYTES, SECTOR_BYTES, loads_of_warps, transactions_per_load
@@ -139,7 +140,7 @@ class LinkProduct(Candidate):
         self._products, self._layout, self._product, self._bench = products, layout, product, products.bench
         self.layout = layout, product.segments, product.block
         self.bytes_needed = products.needed(layout) if product.segments else 0.0
-        self._call: Callable[[], None] | None = None
+        self._operands: tuple[Any, ...] = ()
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -158,10 +159,8 @@ class LinkProduct(Candidate):
         pull = experiment.links(self._layout)
         # Cleared, because another SpMV may have left the correct sums there.
         (y.storage if isinstance(y, Segmented) else y).fill(np.nan)
-        apart = tuple(np.int64(array.apart if isinstance(array, Segmented) else 0) for array in (values, p))
-        ranks = _units(p), _units(y), *apart
-        self._call = partial(pull.launch, experiment.sources[self._layout], product.types, _units(values), ranks)
-        self._call()
+        self._operands = pull, values, p, y
+        self._call(*self._operands)()
         experiment.check(product, cpms.read(y, product.of_ranks) if isinstance(y, Segmented) else y)
         self.fields = {
             "stored_bytes": pull.nbytes + sum(int(_units(array).nbytes) for array in (values, p)),
@@ -171,7 +170,13 @@ class LinkProduct(Candidate):
 
     def turns(self, cache: Cache) -> Callable[[], float]:
         """Return a function that times one turn of SpMVs."""
-        return self._bench.turns(self._ready())(cache)
+        return self._bench.turns(self._call(*self._operands), placement=self.placement())(cache)
+
+    def placement(self) -> Placement:
+        """Return how the SpMV is placed: on copies of links, values, p, and y."""
+        pull, *arrays = self._operands
+        nbytes = pull.nbytes + sum(int(_units(array).nbytes) for array in (pull.values, *arrays))
+        return Placement(lambda: self._call(copied_object(pull), *map(copied, arrays)), nbytes)
 
     def least_s(self, cache: Cache) -> float:
         """Return the least seconds for its bytes."""
@@ -187,12 +192,13 @@ class LinkProduct(Candidate):
 
     def release(self) -> None:
         """Free its operands."""
-        self._call = None
+        self._operands = ()
 
-    def _ready(self) -> Callable[[], None]:
-        if self._call is None:
-            raise RuntimeError("An SpMV that was not prepared cannot be sampled.")
-        return self._call
+    def _call(self, pull: Any, values: Any, p: Any, y: Any) -> Callable[[], None]:
+        """Return a call of the SpMV on these arrays."""
+        apart = tuple(np.int64(array.apart if isinstance(array, Segmented) else 0) for array in (values, p))
+        ranks, source = (_units(p), _units(y), *apart), self._products.sources[self._layout]
+        return partial(pull.launch, source, self._product.types, _units(values), ranks)
 
     def _moved(self) -> float:
         """Return the bytes of links, pointers, the value segments that are read, p, and y; without padding."""
