@@ -12,7 +12,7 @@ from typing import Any
 
 from gpu_engine import release
 from gpu_engine.measure.cpu import CpuStopwatch
-from gpu_engine.measure.placements import Placement, Restarted
+from gpu_engine.measure.placements import COPY_SHARE, Call, Placement, Restarted
 from gpu_engine.measure.statistics import interval, quartiles
 from gpu_engine.measure.stopwatch import Stopwatch, now
 from gpu_engine.records import BandwidthPoint, Cache, DeviceInfo, DeviceProfile, Progress
@@ -256,13 +256,22 @@ class Bench:
 
     def places(self, placement: Placement | None) -> bool:
         """Return whether a call is placed anew before each turn."""
-        return placement is not None and placement.nbytes <= self.stopwatch.placeable_bytes
+        return placement is not None and placement.nbytes <= min(self.stopwatch.placeable_bytes, placement.limit_bytes)
+
+    def turns_elsewhere(
+        self, placement: Placement | None, captured: bool = True
+    ) -> Callable[[Cache], Callable[[], float]] | None:
+        """Return `turns` on a second copy of the arrays; None if it would not fit, or each turn has a new one."""
+        if placement is None or self.places(placement):
+            return None
+        if placement.nbytes > COPY_SHARE * self.stopwatch.memory_bytes:
+            return None
+        return self.turns(*_parts(placement.make()), captured)
 
     def _placed_turn(self, placement: Placement, cache: Cache, captured: bool) -> float:
         """Return the seconds of a turn at a new place."""
         with self.stopwatch.elsewhere():
-            made = placement.make()
-        call, before = (made.call, made.before) if isinstance(made, Restarted) else (made, None)
+            call, before = _parts(placement.make())
         return statistics.median(self.stopwatch.prepare(call, cache, before, captured)())
 
     def rounds(
@@ -274,6 +283,11 @@ class Bench:
     ) -> Rounds:
         """Return interleaved rounds over the calls, at most `rounds` of them."""
         return Rounds(self.stopwatch, timed, caches, rounds, select)
+
+
+def _parts(made: Call | Restarted) -> tuple[Call, Call | None]:
+    """Return the call, and what sets the state that it starts from."""
+    return (made.call, made.before) if isinstance(made, Restarted) else (made, None)
 
 
 @contextmanager

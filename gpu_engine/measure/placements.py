@@ -5,12 +5,16 @@ H100. Rounds therefore take each kernel at a new place.
 """
 
 import dataclasses
+import math
 import random
 from collections.abc import Callable, Iterator
 from copy import copy as shallow
 from typing import Any
 
 import numpy as np
+
+COPY_SHARE = 1 / 16
+"""Largest share of the memory for a second copy of the arrays of the control kernel."""
 
 ALIGNMENT = 512
 """Bytes to which placed arrays are aligned, as by the allocators of CUDA and CuPy."""
@@ -42,12 +46,14 @@ class Restarted:
 class Placement:
     """Call that can be placed elsewhere.
 
-    make    function that makes new arrays and returns the call on them
-    nbytes  bytes of the arrays
+    make         function that makes new arrays and returns the call on them
+    nbytes       bytes of the arrays
+    limit_bytes  most bytes for which `make` is quick enough to precede each turn
     """
 
     make: Callable[[], "Call | Restarted"]
     nbytes: float
+    limit_bytes: float = math.inf
 
 
 class Places:

@@ -10,7 +10,6 @@ from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import DeviceMemoryError, KernelError, LayoutTooLargeError, ParameterError, SparsightError
 from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Placement, Rounds, Timed, Timing
-from gpu_engine.measure.placements import Restarted
 from gpu_engine.records import Cache, Case, Details, Measurement, Trace
 
 SKIPS = (LayoutTooLargeError, DeviceMemoryError, ParameterError)
@@ -18,9 +17,6 @@ SKIPS = (LayoutTooLargeError, DeviceMemoryError, ParameterError)
 
 CASE_ERRORS = (KernelError, *SKIPS)
 """Errors that concern one case; KernelError makes it `failed`. Any other error ends the process or the study."""
-
-COPY_ROOM = 1 / 16
-"""Largest share of the memory for a second copy of the arrays of the control kernel."""
 
 Fields = dict[str, Any]
 """Fields of a Measurement, by name."""
@@ -123,13 +119,16 @@ class ProductCandidate(Candidate):
     """An SpMV kernel and its layout, which it holds until `release`.
 
     energy_s  seconds of repeated SpMVs for the energy measurement; 0: not measured
+    captured  whether its launches are replayed; else the time includes launching them
     """
+
+    captured = True
 
     def __init__(self, name: str, cases: Mapping[Cache, Case], bench: Bench, energy_s: float) -> None:
         super().__init__(name, name, cases)
         self.bench, self._energy_s = bench, energy_s
         self.arrays: Any = None
-        self._second: Callable[[], None] | None = None
+        self._second: Callable[[Cache], Callable[[], float]] | None = None
 
     @abstractmethod
     def product(self) -> Callable[[], None]:
@@ -137,25 +136,12 @@ class ProductCandidate(Candidate):
 
     def turns(self, cache: Cache) -> Callable[[], float]:
         """Return a function that times one turn of SpMVs and returns its seconds."""
-        return self._turns_of(self.product())(cache)
+        return self.bench.turns(self.product(), captured=self.captured, placement=self.placement())(cache)
 
     def repeat_turns(self, cache: Cache) -> Callable[[], float]:
         """Return turns on a second copy of the arrays, unless each turn has a new one or it would not fit."""
-        placement = self.placement()
-        if placement is None or self.bench.places(placement) or placement.nbytes > COPY_ROOM * self._memory_bytes:
-            return self.turns(cache)
-        if self._second is None:
-            made = placement.make()
-            self._second = made.call if isinstance(made, Restarted) else made
-        return self._turns_of(self._second)(cache)
-
-    @property
-    def _memory_bytes(self) -> float:
-        return float(self.bench.stopwatch.memory_bytes)
-
-    def _turns_of(self, call: Callable[[], None]) -> Callable[[Cache], Callable[[], float]]:
-        """Return the turns of a call on these or other arrays."""
-        return self.bench.turns(call, placement=self.placement())
+        self._second = self._second or self.bench.turns_elsewhere(self.placement(), self.captured)
+        return self._second(cache) if self._second else self.turns(cache)
 
     def energy_j(self) -> float | None:
         """Return the energy of one SpMV in joules, or None if energy is off."""

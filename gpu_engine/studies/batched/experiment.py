@@ -125,7 +125,7 @@ class BatchCandidate(ProductCandidate):
         energy_s = 0.0 if kernel.name in LOOPS else experiment.plan.energy_s
         super().__init__(kernel.name, cases, experiment.bench, energy_s)
         self._experiment, self._kernel = experiment, kernel
-        self.layout = kernel.store
+        self.layout, self.captured = kernel.store, kernel.captured
         # Computed once, because finding shared patterns takes as long as storing them.
         self.bytes_needed = kernel.bytes_needed(experiment.batch)
 
@@ -174,9 +174,6 @@ class BatchCandidate(ProductCandidate):
             return partial(product, copied(layout), run.x.copy(), run.y.copy(), run.plan.adds)
 
         return Placement(make, moved + run.x.nbytes + run.y.nbytes)
-
-    def _turns_of(self, call: Callable[[], None]) -> Callable[[Cache], Callable[[], float]]:
-        return self.bench.turns(call, captured=self._kernel.captured, placement=self.placement())
 
     def least_s(self, cache: Cache) -> float:
         """Return the least seconds for the bytes of the layout and of y."""

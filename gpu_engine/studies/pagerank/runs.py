@@ -106,10 +106,15 @@ class PageRankCandidate(Candidate):
         return lambda: first.pop() if first else turn()
 
     def placement(self) -> Placement | None:
-        """Return how a run is placed: a state built anew; None for a large one, which would take too long."""
-        if self.bytes_needed > PLACED_BYTES or self._first_parts_s or not self._ready().run.steps:
+        """Return how a run is placed: a state built anew; None for a run of long iterations, which is made once."""
+        if self._first_parts_s or not self._ready().run.steps:
             return None
-        return Placement(self._placed, self.bytes_needed)
+        return Placement(self._placed, self.bytes_needed, PLACED_BYTES)
+
+    def repeat_turns(self, cache: Cache) -> Callable[[], float]:
+        """Return turns on a second state, unless each turn has a new one or it would not fit."""
+        turns = self._bench.turns_elsewhere(self.placement())
+        return turns(cache) if turns else self.turns(cache)
 
     def _placed(self) -> Restarted:
         ranks = self._ranks_of(self._experiment.graph)
