@@ -42,14 +42,14 @@ class Blocks:
     threads: int
 
     @staticmethod
-    def of(batch: Batch, threads: Any) -> "Blocks":
-        """Return the configuration with enough threads for the largest matrix, up to the limit of a block.
+    def of(batch: Batch, threads: Any, largest: int = LARGEST_BLOCK) -> "Blocks":
+        """Return the configuration with enough threads for the largest matrix, up to `largest` per block.
 
         threads  int [items], threads that each matrix could use
         """
         most, widest = (_most(counts) for counts in (threads, array_module(batch.cols).diff(batch.cols)))
         columns = staged_columns(batch)
-        return Blocks(batch.count, columns, widest <= columns, min(max(-(-most // WARP), 1) * WARP, LARGEST_BLOCK))
+        return Blocks(batch.count, columns, widest <= columns, min(max(-(-most // WARP), 1) * WARP, largest))
 
     def launch(self, source: CudaSource, kernel: str, adds: bool, arguments: tuple[Any, ...], *constants: int) -> None:
         """Launch a kernel of `instantiations` on the current stream; raise KernelError for too many blocks."""

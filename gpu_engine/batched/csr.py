@@ -9,7 +9,7 @@ from typing import Any
 
 from gpu_engine.batched.base import BatchKernel, BatchProduct
 from gpu_engine.batched.batch import Batch
-from gpu_engine.batched.blocks import Blocks, instantiations
+from gpu_engine.batched.blocks import LARGEST_BLOCK, Blocks, instantiations
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import array_module
 from gpu_engine.host.jit import numba
@@ -17,6 +17,16 @@ from gpu_engine.matrices.pellr_counts import WARP
 
 LANES = (1, 2, 4, 8, 16, 32)
 """Possible numbers of lanes per row."""
+
+SCALAR_BLOCK = 320
+"""Most threads per block of csr/scalar; of 96 to 1,024 the fastest over uniform and mixed batches on an H200."""
+
+UNIFORM_BLOCK = 256
+"""Most threads per block of csr/vector and csr/smart if all matrices have equal lanes per row.
+
+Of 64 to 1,024 it is the fastest on an H100 and an H200. Otherwise a large matrix would occupy a small block for long,
+so that blocks may have LARGEST_BLOCK threads.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +46,14 @@ class CsrBatch:
         """Return the layout that wraps a batch; it reads only sizes."""
         n_rows = array_module(batch.rows).diff(batch.rows)
         lanes = _lanes(batch)
-        threads = {"scalar": n_rows, "vector": WARP * n_rows, "smart": lanes * n_rows}
-        blocks = {variant: Blocks.of(batch, most) for variant, most in threads.items()}
-        return CsrBatch(batch, blocks, int(lanes[0]) if lanes.size and bool((lanes == lanes[0]).all()) else 0)
+        shared = int(lanes[0]) if lanes.size and bool((lanes == lanes[0]).all()) else 0
+        largest = UNIFORM_BLOCK if shared else LARGEST_BLOCK
+        blocks = {
+            "scalar": Blocks.of(batch, n_rows, SCALAR_BLOCK),
+            "vector": Blocks.of(batch, WARP * n_rows, largest),
+            "smart": Blocks.of(batch, lanes * n_rows, largest),
+        }
+        return CsrBatch(batch, blocks, shared)
 
     def to_batch(self) -> Batch:
         """Return the wrapped batch."""

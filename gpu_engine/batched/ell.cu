@@ -1,5 +1,9 @@
 #include "batch.cuh"
 
+/// Slots of a row in flight. With four the compiler runs out of the registers of two blocks of 1,024 threads and takes
+/// one slot after the other again.
+constexpr int AHEAD = 3;
+
 /// y[row] := A·x over all slots of the problem, one thread a row; a padded slot has column −1.
 template <bool ADDS, bool EVERY>
 __global__ void __launch_bounds__(1024)
@@ -13,7 +17,22 @@ __global__ void __launch_bounds__(1024)
   stage<EVERY>(x + cols[problem], n_cols, room, [&](const auto &mine) {
     for (int row = threadIdx.x; row < n_rows; row += blockDim.x) {
       double total = 0.0;
-      for (long long slot = offsets[problem] + row; slot < end; slot += n_rows) {
+      const long long step = n_rows;
+      long long slot = offsets[problem] + row;
+      for (; slot + (AHEAD - 1) * step < end; slot += AHEAD * step) {
+        int column[AHEAD];
+        double value[AHEAD];
+#pragma unroll
+        for (int item = 0; item < AHEAD; ++item)
+          column[item] = stream(columns + slot + item * step);
+#pragma unroll
+        for (int item = 0; item < AHEAD; ++item)
+          value[item] = column[item] >= 0 ? stream(values + slot + item * step) : 0.0;
+#pragma unroll
+        for (int item = 0; item < AHEAD; ++item)
+          if (column[item] >= 0) total += value[item] * mine(column[item]);
+      }
+      for (; slot < end; slot += step) {
         const int column = stream(columns + slot);
         if (column >= 0) total += stream(values + slot) * mine(column);
       }

@@ -13,7 +13,7 @@ from gpu_engine.batched.base import BatchKernel
 from gpu_engine.batched.batch import Batch
 from gpu_engine.batched.blocks import LARGEST_BLOCK, MOST_BLOCKS, Blocks, instantiations, staged_columns
 from gpu_engine.batched.composition import Composition
-from gpu_engine.batched.csr import CsrBatch
+from gpu_engine.batched.csr import SCALAR_BLOCK, UNIFORM_BLOCK, CsrBatch
 from gpu_engine.batched.csri import CsriBatch, warps_for
 from gpu_engine.batched.ell import EllBatch
 from gpu_engine.cuda.load import CudaSource
@@ -158,7 +158,7 @@ def launch(kernel: BatchKernel, composition: Composition, adds: bool = False) ->
 THREADS = {
     "coo/segmented": (160, 1024),  # 150 entries; 5000 and more
     "csr/scalar": (64, 320),  # 40 rows; 300
-    "csr/vector": (1024, 1024),
+    "csr/vector": (UNIFORM_BLOCK, LARGEST_BLOCK),
     "csr/smart": (160, 1024),  # 40 rows of four lanes; 300 of 32
     "csri/warp": (1024, 1024),
     "ell/thread": (64, 320),
@@ -196,6 +196,18 @@ def test_where_all_problems_want_as_many_lanes_the_number_is_a_constant(launches
         "batched_lanes<false, true, 32>",
         "batched_smart<false, true>",
     ]
+
+
+def test_only_batches_of_equal_lanes_have_small_blocks() -> None:
+    """400 rows of four lanes keep more threads busy than a small block has; so do 400 rows of 32."""
+    four, warp = (with_row_lengths([length] * 400, 400, length) for length in (4, 40))
+    for matrices, largest in (([four, four], UNIFORM_BLOCK), ([warp], UNIFORM_BLOCK), ([four, warp], LARGEST_BLOCK)):
+        blocks = CsrBatch.store(Composition.of(matrices).batch(np)).blocks
+        assert {variant: each.threads for variant, each in blocks.items()} == {
+            "scalar": SCALAR_BLOCK,
+            "vector": largest,
+            "smart": largest,
+        }
 
 
 def test_blocks_end_where_threads_and_shared_memory_end() -> None:
@@ -252,11 +264,11 @@ def test_more_problems_than_blocks_are_refused() -> None:
         Blocks(MOST_BLOCKS + 1, 1, True, 32).launch(source, "batched_scalar", False, ())
 
 
-def test_lanes_of_smart_follow_the_mean_row_of_each_problem(launches: list[dict[str, Any]]) -> None:
-    """10 rows of these lengths: as many threads as rows times the power of two from the length up, at most 32."""
+def test_lanes_of_smart_follow_the_mean_row_of_each_problem() -> None:
+    """8 rows of these lengths: as many threads as rows times the power of two from the length up, at most 32."""
     for length, lanes in ((1, 1), (2, 2), (3, 4), (5, 8), (9, 16), (16, 16), (17, 32), (90, 32)):
-        layout = CsrBatch.store(Composition.of([with_row_lengths([length] * 10, 100, length)]).batch(np))
-        assert layout.blocks["smart"].threads == -(-10 * lanes // 32) * 32, length
+        layout = CsrBatch.store(Composition.of([with_row_lengths([length] * 8, 100, length)]).batch(np))
+        assert (layout.lanes, layout.blocks["smart"].threads) == (lanes, -(-8 * lanes // 32) * 32), length
 
 
 @pytest.mark.parametrize(
