@@ -14,13 +14,15 @@ from gpu_engine.text.tables import Head, Table
 EXAMPLES = 3
 """Maximum number of cases named as examples."""
 
-ABOUT = 0.9
-"""Share of a printed factor from which `about` this factor counts as confirmed."""
-
 SOURCE = re.compile(r"§\d+(\.\d+)*|(Figure|Table) [\dIVX]+")
 """Pattern of a reference to a section, figure, or table of a paper."""
 
 Says = Literal["agrees", "mostly", "seldom", "disagrees", "no data"]
+
+Scope = Literal["paper", "all"]
+
+SCOPES: Mapping[Scope, str] = {"paper": "the paper’s matrices", "all": "all matrices"}
+"""Matrices on which a statement is checked → their name: those of the paper or stand-ins of them, or all."""
 
 Group = TypeVar("Group")
 """Type of the cases on which a statement is checked."""
@@ -33,6 +35,7 @@ class Conclusion:
     says     whether all, most, few, or none of its cases agree, or there is no case
     numbers  the numbers behind it, as text
     source   place in the paper: `Figure 6`, `§5.4`
+    scope    matrices on which it was checked
     """
 
     statement: str
@@ -41,6 +44,7 @@ class Conclusion:
     device: str = ""
     cache: str = ""
     source: str = ""
+    scope: Scope = "paper"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,41 +87,68 @@ class Statement(Generic[Group]):
         """Return the conclusion without any records."""
         return Conclusion(self.text, "no data", "", source=self.place)
 
-    def conclusion(self, trials: Sequence[tuple[str, Trial]], device: str, cache: str) -> Conclusion:
-        """Return the conclusion from all trials, given as (name of the case, trial)."""
+    def conclusion(
+        self, trials: Sequence[tuple[str, Trial]], device: str, cache: str, scope: Scope = "paper"
+    ) -> Conclusion:
+        """Return the conclusion from all trials of a scope, given as (name of the case, trial)."""
         if not trials:
             lacking = f"No {self.about} has the required timings."
-            return Conclusion(self.text, "no data", lacking, device, cache, self.place)
+            return Conclusion(self.text, "no data", lacking, device, cache, self.place, scope)
         holding = sum(trial.holds for _, trial in trials)
         most = 2 * holding > len(trials)
         enough = holding == len(trials) or (self.mostly and most)
         says: Says = "agrees" if enough else "mostly" if most else "seldom" if holding else "disagrees"
         numbers = f"Holds for {holding} of {len(trials)}{_mean(trials)}. {_examples(trials)}{_reasons(trials)}"
-        return Conclusion(self.text, says, numbers, device, cache, self.place)
+        return Conclusion(self.text, says, numbers, device, cache, self.place, scope)
+
+    def conclusions(
+        self,
+        cases: Iterable[tuple[str, Group]],
+        data: StudyData,
+        is_papers: Callable[[Group], bool],
+        device: str,
+        cache: str,
+    ) -> list[Conclusion]:
+        """Return the conclusion for the matrices of the paper, and a second one for all if there are others.
+
+        cases      pairs of (name, case)
+        is_papers  function that returns whether a case has the matrix of the paper or a stand-in of it
+        """
+        trials = [(name, trial, is_papers(case)) for name, case in cases if (trial := self.judge(case, data))]
+        papers = [(name, trial) for name, trial, of_paper in trials if of_paper]
+        both = [self.conclusion(papers, device, cache)]
+        if len(trials) > len(papers):
+            both.append(self.conclusion([(name, trial) for name, trial, _ in trials], device, cache, "all"))
+        return both
 
 
 def conclude(
     statements: Sequence[Statement[Group]],
     places: Mapping[tuple[str, str], Sequence[tuple[str, Group]]],
     data: StudyData,
+    is_papers: Callable[[Group], bool],
 ) -> list[Conclusion]:
-    """Return the conclusion of each statement on each device and cache state.
+    """Return the conclusions of each statement on each device and cache state.
 
-    places  (device, cache) → pairs of (name, case)
+    places     (device, cache) → pairs of (name, case)
+    is_papers  function that returns whether a case has the matrix of the paper or a stand-in of it
     """
     if not places:
         return [statement.unjudged() for statement in statements]
     return [
-        statement.conclusion([(name, trial) for name, case in of if (trial := statement.judge(case, data))], *place)
-        for place, of in places.items()
+        conclusion
+        for place, cases in places.items()
         for statement in statements
+        for conclusion in statement.conclusions(cases, data, is_papers, *place)
     ]
 
 
 def table_of(conclusions: Iterable[Conclusion]) -> Table:
-    """Return a table with one row per statement, device, and cache state."""
-    texts = ("statement of the paper", "result", "numbers", "device", "cache")
-    rows = tuple((c.statement, c.says, c.numbers, c.device, c.cache) for c in conclusions if c.device)
+    """Return a table with one row per statement, scope, device, and cache state."""
+    texts = ("statement of the paper", "matrices", "result", "numbers", "device", "cache")
+    rows = tuple(
+        (c.statement, SCOPES[c.scope], c.says, c.numbers, c.device, c.cache) for c in conclusions if c.device
+    )
     return Table(tuple(Head(text, numeric=False) for text in texts), rows)
 
 

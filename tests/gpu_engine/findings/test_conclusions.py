@@ -1,4 +1,5 @@
-from gpu_engine.findings.conclusions import Conclusion, Statement, Trial, table_of
+from gpu_engine.findings.conclusions import SCOPES, Conclusion, Statement, Trial, conclude, table_of
+from gpu_engine.findings.data import StudyData
 
 STATEMENT: Statement[None] = Statement("All are fast.", "case", lambda group, data: None)
 MOST: Statement[None] = Statement("Most are fast.", "case", lambda group, data: None, mostly=True)
@@ -43,12 +44,15 @@ def test_the_table_has_what_some_device_was_asked_for() -> None:
     found = [STATEMENT.conclusion(trials(True), "cpu", "warm"), STATEMENT.unjudged()]
     assert [head.text for head in table_of(found).heads] == [
         "statement of the paper",
+        "matrices",
         "result",
         "numbers",
         "device",
         "cache",
     ]
-    assert table_of(found).rows == (("All are fast.", "agrees", "Holds for 1 of 1. For a 0.", "cpu", "warm"),)
+    assert table_of(found).rows == (
+        ("All are fast.", SCOPES["paper"], "agrees", "Holds for 1 of 1. For a 0.", "cpu", "warm"),
+    )
 
 
 def test_the_source_is_what_is_said_or_what_the_text_names_first() -> None:
@@ -63,3 +67,19 @@ def test_the_source_is_what_is_said_or_what_the_text_names_first() -> None:
     judged: Statement[None] = Statement("COO is the best.", "case", lambda *_: None, source="Figure 7")
     trials = [("m", Trial(True, "1.20 ×"))]
     assert judged.conclusion([], "cpu", "warm").source == judged.conclusion(trials, "cpu", "warm").source == "Figure 7"
+
+
+def test_the_matrices_of_the_paper_have_a_conclusion_of_their_own() -> None:
+    small: Statement[int] = Statement("They are small.", "case", lambda n, data: Trial(n < 5, str(n)) if n else None)
+    cases = [("a", 1), ("b", 7), ("c", 0), ("d", 3)]
+
+    def said(papers: set[int], *places: tuple[str, str]) -> list[tuple[str, str, str]]:
+        found = conclude([small], dict.fromkeys(places, cases), StudyData(), lambda n: n in papers)
+        return [(each.scope, each.says, each.device) for each in found]
+
+    both = ("cuda:0", "warm")
+    assert said({1, 3}, both) == [("paper", "agrees", "cuda:0"), ("all", "mostly", "cuda:0")]
+    assert said({7}, both) == [("paper", "disagrees", "cuda:0"), ("all", "mostly", "cuda:0")]
+    assert said(set(), both) == [("paper", "no data", "cuda:0"), ("all", "mostly", "cuda:0")]
+    assert said({1, 3, 7}, both) == [("paper", "mostly", "cuda:0")]
+    assert said({1}) == [("paper", "no data", "")]
