@@ -23,7 +23,7 @@ from web.components import (
 )
 from web.documents import Document, Head
 from web.papers.base import Paper
-from web.papers.components import ExhibitPart, TrialForm
+from web.papers.components import ExhibitPart, OutlookRow, Scoreboard, TrialForm
 from web.provenance import Provenance
 from web.reference import Group, Shape
 
@@ -259,11 +259,18 @@ class PapersPage:
 
 @dataclass(frozen=True, slots=True)
 class PaperPage:
-    """`/papers/{name}`: statements of a paper with measured results; devices: links, one of them current."""
+    """`/papers/{name}`: statements of a paper with measured results.
+
+    devices  links, one of them current
+    notes    sentences about devices whose results lack something
+    """
 
     title: str
     topics: str
     paper: Paper
     devices: tuple[Link, ...]
+    scoreboard: Scoreboard
+    notes: tuple[str, ...]
     exhibits: tuple[ExhibitPart, ...]
+    outlook: tuple[OutlookRow, ...]
     trial: TrialForm

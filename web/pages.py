@@ -196,7 +196,7 @@ def show_paper(name: str, request: Request, database: DatabaseDep) -> Response:
     """Return the page of a paper."""
     options = parse_options(request.query_params.multi_items(), ("device", "matrix"))
     with reading(request, database) as session:
-        return render(request, "paper.html", papers.paper_page(session, name, **options))
+        return render(request, "paper.html", papers.paper_page(session, request.app.state.pages, name, **options))
 
 
 @router.get("/docs")

@@ -3,15 +3,30 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+from markupsafe import Markup
 
 from gpu_engine.findings.conclusions import Conclusion
 from gpu_engine.findings.data import StudyData
+from gpu_engine.text.tables import Table
+from web.components import Link
 from web.selection import VALUES_MAX, Selection, study_url
 from web.studies import page_of
 
 Judge = Callable[[StudyData], Sequence[Conclusion]]
 """Function that judges the statements of a paper: `gpu_engine.findings.<study>.conclusions.conclusions`."""
+
+Drawing = Callable[[], Markup]
+"""Function that returns an explanation as inline SVG or HTML tables: web/papers/drawings/."""
+
+ExhibitTable = Callable[[Mapping[str, StudyData]], Table]
+"""Function that returns a table from the results: study → results on all devices; without rows, it is left out."""
+
+OutlookNumber = Callable[[Mapping[str, StudyData]], str]
+"""Function that returns a number with its unit from the results: study → results on all devices; may be empty."""
+
+OutlookState = Literal["realized", "partly", "not yet"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +86,8 @@ class Exhibit:
     unsaid   reason why its values are not checked, if no study judges a statement of it
     why      reason for differences on present GPUs, and notes for the comparison
     sources  sources of its statements; empty: its label
+    drawing  explanation that is drawn from the matrix in the paper, not from results
+    table    printed values next to measured ones, such as how far stand-ins are from the matrices of the paper
     """
 
     label: str
@@ -81,6 +98,8 @@ class Exhibit:
     unsaid: str = ""
     why: str = ""
     sources: tuple[str, ...] = ()
+    drawing: Drawing | None = None
+    table: ExhibitTable | None = None
 
     @property
     def id(self) -> str:
@@ -116,6 +135,23 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
+class Outlook:
+    """A line of future work in a paper, and what Sparsight has of it.
+
+    line    the work, in a few words: `SpMV with other layouts for irregular matrices`
+    source  place in the paper: `§5`
+    where   figures and sections of study pages, or links to other pages
+    number  a number from the results, with unit and device, or a text; empty: none
+    """
+
+    line: str
+    source: str
+    state: OutlookState
+    where: tuple[Place | Link, ...] = ()
+    number: OutlookNumber | str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Paper:
     """A paper whose methods Sparsight implements.
 
@@ -126,6 +162,7 @@ class Paper:
     errata    errors and gaps of the paper, and the interpretation used here
     judges    studies that judge its statements
     exhibits  all figures and tables in their order
+    outlook   its lines of future work
     """
 
     name: str
@@ -143,6 +180,7 @@ class Paper:
     judges: Mapping[str, Judge]
     exhibits: tuple[Exhibit, ...]
     trial: Trial
+    outlook: tuple[Outlook, ...] = ()
 
     @property
     def doi(self) -> str:
@@ -164,6 +202,19 @@ class Paper:
         return f"@{self.entry}{{{self.name}{self.year},\n{lines}}}"
 
 
-def drawing(label: str, shows: str, places: tuple[Place, ...] = (), absent: str = "", why: str = "") -> Exhibit:
+def study_table(study: str, table: Callable[[StudyData], Table]) -> ExhibitTable:
+    """Return the table of an exhibit that needs the results of one study only."""
+    return lambda results: table(results[study])
+
+
+def drawing(
+    label: str,
+    shows: str,
+    places: tuple[Place, ...] = (),
+    absent: str = "",
+    why: str = "",
+    drawing: Drawing | None = None,
+) -> Exhibit:
     """Return an exhibit that explains something and has no values to check."""
-    return Exhibit(label, shows, places=places, absent=absent, unsaid="It has no values to check.", why=why)
+    unsaid = "It has no values to check."
+    return Exhibit(label, shows, places=places, absent=absent, unsaid=unsaid, why=why, drawing=drawing)

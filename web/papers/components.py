@@ -1,10 +1,70 @@
-"""Components of the page of a paper: exhibits with measured results, and the form that queues its study."""
+"""Components of the page of a paper: exhibits with results, verdicts on statements, outlook, and the job form."""
 
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from gpu_engine.text.tables import Table
 from web.components import Chart, Choice, Link
-from web.papers.base import Exhibit
+from web.papers.base import Exhibit, OutlookState
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictCell:
+    """Verdict on a statement on one device.
+
+    numbers  how often it holds; cases: numbers of single cases, empty if numbers has them
+    """
+
+    verdict: str
+    numbers: str
+    cases: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRow:
+    """Verdicts on a statement for the same matrices, one per device.
+
+    matrices  `the paper’s matrices, lower triangles`, with the cache state if the table has several
+    cells     one per device of the table; None without results
+    """
+
+    matrices: str
+    cells: tuple[VerdictCell | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StatementRows:
+    """A statement with its verdicts; study: the study that checks it, empty if one study checks all of an exhibit."""
+
+    statement: str
+    study: str
+    rows: tuple[VerdictRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StatementTable:
+    """Statements of an exhibit with their verdicts on all devices side by side, the chosen device first."""
+
+    devices: tuple[str, ...]
+    statements: tuple[StatementRows, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreboardRow:
+    """Statements by verdict on one device; label: the device with its setting and cache state."""
+
+    label: str
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scoreboard:
+    """Number of statements by verdict, judged on the paper's matrices; total: all statements of the paper."""
+
+    verdicts: tuple[str, ...]
+    rows: tuple[ScoreboardRow, ...]
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,16 +73,31 @@ class ExhibitPart:
 
     verdict_counts  verdicts on its statements for the chosen device: `agrees (2), disagrees (1)`
     statements      verdicts for all devices; None if it has no statements
+    drawing         explanation of the exhibit, empty without one
+    table           printed values next to measured ones; None without rows
     links           links to its figures; chart: the first one, None if another exhibit has it
     above           label of the exhibit that has the chart
     """
 
     exhibit: Exhibit
     verdict_counts: str
-    statements: Table | None
+    statements: StatementTable | None
+    drawing: Markup
+    table: Table | None
     links: tuple[Link, ...]
     chart: Chart | None
     above: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutlookRow:
+    """A line of future work of a paper with links to what Sparsight has of it, and a number."""
+
+    line: str
+    source: str
+    state: OutlookState
+    links: tuple[Link, ...]
+    number: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,38 +1,36 @@
 """`/papers` and `/papers/{name}`: figures, tables, and statements of papers, with measured results."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from markupsafe import Markup
 from sqlalchemy.orm import Session
 
 from gpu_engine.errors import ParameterError
-from gpu_engine.findings.conclusions import Conclusion
 from gpu_engine.findings.data import StudyData
 from gpu_engine.gpu_bench.batch_matrices import BATCH_SUBJECTS
 from gpu_engine.gpu_bench.benchmark_matrices import GRAPH_SUBJECTS, SUBJECTS, Subject
 from gpu_engine.parameters import parse_params
-from gpu_engine.records import DeviceInfo, dumps
+from gpu_engine.records import CACHES, DeviceInfo, dumps
 from gpu_engine.studies.base import check_device
-from gpu_engine.text.tables import Head, Table
 from server import catalogue, devices, recorded_results
 from server.documents import MATRICES_MAX
 from server.models import MatrixRow, MatrixState
 from server.result_sources import find_sources
 from web.components import Chart, Choice, Link
 from web.contexts import PaperPage, PapersPage
+from web.page_cache import PageCache
 from web.papers import PAPERS, find_paper
 from web.papers.base import Paper, Place, Trial
-from web.papers.components import ExhibitPart, Generation, TrialForm
-from web.results import Results, device_names, results_of, with_traces
+from web.papers.components import ExhibitPart, Generation, OutlookRow, TrialForm
+from web.papers.judgment import Judgment, judge
+from web.papers.statements import papers_checks, scoreboard, statement_table, verdict_counts
+from web.results import CACHE_DEFAULT, Results, device_names, results_of, with_traces
 from web.selection import Selection
 from web.studies import page_of
+from web.studies.base import StudyPage
 from web.views.measure import expected_time, info_of
 from web.views.study import chart, contents
-
-HEADS = tuple(Head(text, numeric=False) for text in ("statement of the paper", "verdict", "values", "device"))
-NOT_CHECKED = "not checked"
-WORDS = ("agrees", "mostly", "seldom", "disagrees", NOT_CHECKED)
 
 ResultsByStudy = Mapping[str, Mapping[str, "Measured"]]
 """Study → device → its results; devices of this server first."""
@@ -51,34 +49,65 @@ def page() -> PapersPage:
     return PapersPage(title="Papers", topics="", papers=PAPERS)
 
 
-def paper_page(session: Session, name: str, device: str, matrix: str) -> PaperPage:
+def paper_page(session: Session, pages: PageCache, name: str, device: str, matrix: str) -> PaperPage:
     """Return the page of a paper; raises NotFoundError, and ParameterError for a device without results of its studies.
 
-    device  device of the figures and verdicts; empty: one with reference results, else the first
+    pages   cache of the results of its studies
+    device  device of the figures and verdicts; empty: the one with most verdicts, else the first
     matrix  matrix selected in the form; empty: those of the paper
     """
     paper = find_paper(name)
-    results_by_study = {study: _measured(session, study) for study in paper.judges}
-    known = tuple(dict.fromkeys(each for of_study in results_by_study.values() for each in of_study))
+    results_by_study: ResultsByStudy = {
+        study: pages.get(session, _measured, page_of(study), Selection(cache=CACHES)) for study in _studies(paper)
+    }
+    known = tuple(dict.fromkeys(each for study in paper.judges for each in results_by_study[study]))
     if device and device not in known:
         raise ParameterError(f"No results of the studies of this paper on {device!r}. Choose another device.")
-    chosen = device or next((each for each in known if recorded_results.is_recorded(each)), "") or next(iter(known), "")
     trial, names = _trial(session, paper.trial, matrix), device_names(session)
+    judgment = _judgment(paper, results_by_study, names)
+    chosen = device or max(known, key=lambda each: _rank(each, judgment, names), default="")
+    chosen_name = names.get(chosen, chosen)
     return PaperPage(
         title=paper.title,
         topics=f"matrix:{matrix}" if trial.reading else "",
         paper=paper,
         devices=tuple(Link(names.get(each, each), f"{paper.href}?device={each}", each == chosen) for each in known),
-        exhibits=_exhibits(paper, results_by_study, chosen, names.get(chosen, chosen)),
+        scoreboard=scoreboard(judgment.verdicts, chosen_name),
+        notes=judgment.notes,
+        exhibits=_exhibits(paper, results_by_study, judgment, chosen, chosen_name),
+        outlook=tuple(
+            OutlookRow(each.line, each.source, each.state, _links(each.where, results_by_study, chosen), number)
+            for each, number in zip(paper.outlook, judgment.numbers, strict=True)
+        ),
         trial=trial,
     )
 
 
-def _measured(session: Session, study: str) -> dict[str, Measured]:
+def _judgment(paper: Paper, results_by_study: ResultsByStudy, names: Mapping[str, str]) -> Judgment:
+    """Return the judgment of a paper; names: device id → name."""
+    results = (
+        (study, tuple((names.get(device, device), measured.data) for device, measured in by_device.items()))
+        for study, by_device in results_by_study.items()
+    )
+    return judge(paper.name, tuple(results))
+
+
+def _rank(device: str, judgment: Judgment, names: Mapping[str, str]) -> tuple[bool, int]:
+    """Return whether a device has reference results, and its number of verdicts on the paper's matrices."""
+    return recorded_results.is_recorded(device), papers_checks(judgment.verdicts, names.get(device, device))
+
+
+def _studies(paper: Paper) -> tuple[str, ...]:
+    """Return the studies that judge the statements of a paper or have a place of its outlook."""
+    places = (place for each in paper.outlook for place in each.where if isinstance(place, Place))
+    return tuple(dict.fromkeys((*paper.judges, *(place.study for place in places))))
+
+
+def _measured(session: Session, page_of_study: StudyPage, selection: Selection) -> dict[str, Measured]:
     """Return the results of a study by device, with as many matrices as an address can name."""
-    by_device = {}
+    study, by_device = page_of_study.name, {}
     for device in find_sources(session, study).devices:
-        results = results_of(session, study, Selection(device=(device,)))
+        results = results_of(session, study, selection.with_(device=device))
         by_device[device] = Measured(results, _data(session, results))
     return by_device
 
@@ -87,58 +116,40 @@ def _data(session: Session, results: Results) -> StudyData:
     return with_traces(session, results) if page_of(results.study).with_traces else results.data
 
 
-def _exhibits(paper: Paper, results_by_study: ResultsByStudy, chosen: str, name: str) -> tuple[ExhibitPart, ...]:
-    """Return the exhibits with their figures and statements; name: the chosen device, as in conclusions."""
-    conclusions = _conclusions(paper, results_by_study)
+def _exhibits(
+    paper: Paper, results_by_study: ResultsByStudy, judgment: Judgment, chosen: str, chosen_name: str
+) -> tuple[ExhibitPart, ...]:
+    """Return the exhibits with their figures and statements."""
     labels: dict[str, str] = {}
     parts = []
     for exhibit in paper.exhibits:
-        statements = [conclusion for conclusion in conclusions if exhibit.has(conclusion)]
+        statements = [verdict for verdict in judgment.verdicts if exhibit.has(verdict.conclusion)]
         first = next((place for place in exhibit.places if place.is_figure), None)
         figure = _chart(first, paper, results_by_study, chosen) if first and first.href() not in labels else None
         above = labels.get(first.href(), "") if first else ""
         if first and figure:
             labels[first.href()] = exhibit.label
-        links = tuple(
-            Link(place.text, place.href(_device(place, results_by_study, chosen))) for place in exhibit.places
+        parts.append(
+            ExhibitPart(
+                exhibit,
+                verdict_counts(statements, chosen_name),
+                statement_table(statements, chosen_name),
+                exhibit.drawing() if exhibit.drawing else Markup(""),
+                judgment.tables.get(exhibit.label),
+                _links(exhibit.places, results_by_study, chosen),
+                replace(figure, id=f"{exhibit.id}-chart") if figure else None,
+                above,
+            )
         )
-        counts = _verdict_counts([conclusion for conclusion in statements if conclusion.device == name])
-        named = replace(figure, id=f"{exhibit.id}-chart") if figure else None
-        parts.append(ExhibitPart(exhibit, counts, _statements(statements, name), links, named, above))
     return tuple(parts)
 
 
-def _conclusions(paper: Paper, results_by_study: ResultsByStudy) -> list[Conclusion]:
-    """Return all statements for each device; a statement without results appears once, without a device."""
-    conclusions = [
-        c for study, judge in paper.judges.items() for of in results_by_study[study].values() for c in judge(of.data)
-    ]
-    known = {conclusion.statement for conclusion in conclusions if conclusion.device}
-    for study, judge in paper.judges.items():
-        for conclusion in judge(StudyData()):
-            if conclusion.statement not in known:
-                known.add(conclusion.statement)
-                conclusions.append(replace(conclusion, numbers=f"No results of the study {study}."))
-    return [conclusion for conclusion in conclusions if conclusion.device or conclusion.numbers]
-
-
-def _statements(conclusions: Sequence[Conclusion], chosen: str) -> Table | None:
-    """Return a table with one row per statement and device, the chosen device first."""
-    order = {text: place for place, text in enumerate(dict.fromkeys(c.statement for c in conclusions))}
-    ordered = sorted(conclusions, key=lambda c: (order[c.statement], c.device != chosen))
-    rows = tuple((c.statement, _word(c), c.numbers, c.device) for c in ordered)
-    return Table(HEADS, rows) if rows else None
-
-
-def _word(conclusion: Conclusion) -> str:
-    return NOT_CHECKED if conclusion.says == "no data" else conclusion.says
-
-
-def _verdict_counts(conclusions: Sequence[Conclusion]) -> str:
-    """Return `agrees (2), not checked (1)`, or the word of a single statement."""
-    counts = Counter(_word(conclusion) for conclusion in conclusions)
-    several = len(conclusions) > 1
-    return ", ".join(f"{word} ({counts[word]})" if several else word for word in WORDS if counts[word]) or NOT_CHECKED
+def _links(places: Sequence[Place | Link], results_by_study: ResultsByStudy, chosen: str) -> tuple[Link, ...]:
+    """Return the links to places, for the chosen device if it has results of the study; links stay unchanged."""
+    return tuple(
+        place if isinstance(place, Link) else Link(place.text, place.href(_device(place, results_by_study, chosen)))
+        for place in places
+    )
 
 
 def _device(place: Place, results_by_study: ResultsByStudy, chosen: str) -> str:
@@ -156,7 +167,8 @@ def _chart(place: Place, paper: Paper, results_by_study: ResultsByStudy, chosen:
         : place.most
     ]
     selection = Selection(device=(chosen,), matrix=tuple(matrices)).with_(**place.choice)
-    measurements = tuple(m for m in results.measurements if m.matrix_id in matrices)
+    caches = selection.cache or (CACHE_DEFAULT,)
+    measurements = tuple(m for m in results.measurements if m.matrix_id in matrices and m.cache in caches)
     data = replace(replace(results, selection=selection, measurements=measurements).data, traces=measured.data.traces)
     figure = page_of(place.study).figure(place.part)
     caption, _, version = contents(figure, data, len(measurements), len({m.matrix_id for m in measurements}))

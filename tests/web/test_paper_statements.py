@@ -1,0 +1,151 @@
+"""Verdicts on the statements of a paper: one row per statement and scope, devices side by side."""
+
+from collections.abc import Callable
+from typing import get_args
+
+from gpu_engine.findings.conclusions import Conclusion, Says, Scope
+from gpu_engine.findings.data import StudyData
+from gpu_engine.records import Measurement
+from tests.samples.formats import timed
+from web.papers.components import StatementTable
+from web.papers.statements import NOT_CHECKED, VERDICTS, Verdict, scoreboard, statement_table, verdict_counts, verdicts
+
+H100, H200 = "NVIDIA H100", "NVIDIA H200"
+LONG = "Holds for 1 of 3, geometric mean 1.20 ×. Not for " + "; ".join(f"matrix-{n} 0.99 × (slower)" for n in range(3))
+
+
+def verdict(
+    says: Says,
+    text: str = "A.",
+    device: str = H200,
+    setting: str = "",
+    cache: str = "warm",
+    scope: Scope = "paper",
+    study: str = "pagerank",
+    numbers: str = "",
+) -> Verdict:
+    """Return a verdict of a study."""
+    place = ", ".join(filter(None, (device, setting)))
+    return Verdict(study, device, setting, Conclusion(text, says, numbers, place, cache, "Figure 4", scope))
+
+
+def words(table: StatementTable | None) -> list[tuple[str, str, list[str]]]:
+    """Return (statement, matrices, verdict per device) of each row."""
+    assert table is not None
+    return [
+        (each.statement, row.matrices, [cell.verdict if cell else "" for cell in row.cells])
+        for each in table.statements
+        for row in each.rows
+    ]
+
+
+def test_a_statement_has_one_row_per_scope_and_a_column_per_device() -> None:
+    table = statement_table(
+        [
+            verdict("agrees", device=H100),
+            verdict("seldom", device=H100, scope="all"),
+            verdict("mostly", device=H200),
+            verdict("disagrees", "B.", device=H200),
+        ],
+        H200,
+    )
+    assert table is not None
+    assert table.devices == (H200, H100)
+    assert words(table) == [
+        ("A.", "the paper’s matrices", ["mostly", "agrees"]),
+        ("A.", "all matrices", ["", "seldom"]),
+        ("B.", "the paper’s matrices", ["disagrees", ""]),
+    ]
+    assert {each.study for each in table.statements} == {""}
+
+
+def test_a_setting_of_a_device_is_a_row_of_it_and_counts_for_it() -> None:
+    found = [
+        verdict("no data"),
+        verdict("agrees", setting="lower triangles"),
+        verdict("seldom", setting="lower triangles", scope="all"),
+    ]
+    assert words(statement_table(found, H200)) == [
+        ("A.", "the paper’s matrices, lower triangles", ["agrees"]),
+        ("A.", "all matrices, lower triangles", ["seldom"]),
+    ]
+    assert verdict_counts(found, H200) == "agrees"
+    assert verdict_counts(found, H100) == NOT_CHECKED
+
+
+def test_the_cache_state_is_named_where_there_are_two() -> None:
+    found = [verdict("agrees"), verdict("disagrees", cache="cold"), verdict("agrees", "B."), verdict("seldom", "C.")]
+    assert [row for _, row, _ in words(statement_table(found, H200))] == [
+        "the paper’s matrices, warm",
+        "the paper’s matrices, cold",
+        "the paper’s matrices, warm",
+        "the paper’s matrices, warm",
+    ]
+    assert verdict_counts(found, H200) == "agrees (2), seldom (1)"
+    board = scoreboard(found, H200)
+    assert board.verdicts == VERDICTS
+    assert [(row.label, row.counts) for row in board.rows] == [
+        (f"{H200}, warm", (2, 0, 1, 0, 0)),
+        (f"{H200}, cold", (0, 0, 0, 1, 2)),
+    ]
+
+
+def test_the_study_is_named_only_where_two_judge_an_exhibit() -> None:
+    table = statement_table([verdict("agrees"), verdict("agrees", study="reduced_spmv")], H200)
+    assert table is not None
+    names = [each.study for each in table.statements]
+    assert len(set(names)) == 2
+    assert all(names)
+
+
+def test_a_device_without_a_verdict_has_no_column_but_a_line_on_the_scoreboard() -> None:
+    found = [verdict("agrees"), verdict("no data", device=H100), verdict("mostly", "B.")]
+    table = statement_table(found, H100)
+    assert table is not None
+    assert table.devices == (H200,)
+    board = scoreboard(found, H100)
+    assert [(row.label, row.counts) for row in board.rows] == [(H200, (1, 1, 0, 0, 0)), (H100, (0, 0, 0, 0, 2))]
+    assert board.total == 2
+
+
+def test_only_the_papers_matrices_count() -> None:
+    found = [verdict("agrees"), verdict("disagrees", scope="all")]
+    assert scoreboard(found, H200).rows[0].counts == (1, 0, 0, 0, 0)
+    assert verdict_counts(found, H200) == "agrees"
+
+
+def test_long_numbers_are_folded_after_their_first_sentence() -> None:
+    table = statement_table([verdict("seldom", numbers=LONG), verdict("agrees", "B.", numbers="Holds for 1 of 1.")], "")
+    assert table is not None
+    cells = [cell for each in table.statements for row in each.rows for cell in row.cells if cell]
+    assert [(cell.numbers, bool(cell.cases)) for cell in cells] == [
+        ("Holds for 1 of 3, geometric mean 1.20 ×.", True),
+        ("Holds for 1 of 1.", False),
+    ]
+    assert f"{cells[0].numbers} {cells[0].cases}" == LONG
+
+
+def test_verdicts_carry_the_device_of_their_results_and_the_rest_of_its_name_as_setting() -> None:
+    def judge(data: StudyData) -> list[Conclusion]:
+        places = [
+            f"{m.device}{suffix}" for m in data.measurements for suffix in ("", ", lower triangles", " (simulated)")
+        ]
+        return [Conclusion("A.", "agrees", "", place, "cold") for place in places] or [Conclusion("A.", "no data", "")]
+
+    def on(device: str) -> tuple[Measurement, ...]:
+        return (timed("ellr/thread", 1e-3, device=device),)
+
+    judges: dict[str, Callable[[StudyData], list[Conclusion]]] = {"pagerank": judge, "scaling": judge}
+    found = verdicts(judges, {"pagerank": {H200: StudyData(on(H200)), H100: StudyData(on(H100))}, "scaling": {}})
+    assert [(v.study, v.device, v.setting) for v in found if v.device == H100] == [
+        ("pagerank", H100, ""),
+        ("pagerank", H100, "lower triangles"),
+        ("pagerank", H100, "simulated"),
+    ]
+    unjudged = [v for v in found if not v.device]
+    assert [(v.study, v.word) for v in unjudged] == [("scaling", NOT_CHECKED)]
+    assert "scaling" in unjudged[0].conclusion.numbers
+
+
+def test_every_word_of_a_conclusion_has_a_column() -> None:
+    assert {verdict(says).word for says in get_args(Says)} == {*VERDICTS}
