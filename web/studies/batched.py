@@ -11,7 +11,7 @@ from gpu_engine.studies.batched import BatchedStudy
 from gpu_engine.text import units
 from web.components import Choice
 from web.figures.base import Figure
-from web.figures.batched import conversion, density, growth, mixed, winners
+from web.figures.batched import conversion, density, energy, growth, mixed, winners
 from web.palette import batch_style
 from web.results import Results
 from web.selection import PageParameter, whole_number
@@ -28,6 +28,7 @@ FIGURES = tuple(
         ("batched-winners", "Fastest kernel by matrix", winners),
         ("batched-density", "Throughput by row length", density),
         ("batched-mixed", "Mixed batches", mixed),
+        ("batched-energy", "Energy by kernel", energy),
         ("batched-conversion", "Conversion cost of the layouts", conversion),
     )
 )
@@ -77,7 +78,8 @@ BATCHED = StudyPage(
         "Statements of the paper on this device",
         conclusions.table,
         "A statement holds for a batch if its kernel is fastest or tied among the kernels that it names. The ratio is "
-        "its speedup over the best of the others. Mostly: holds for more than half of the batches. Seldom: for fewer.",
+        "its speedup over the best of the others. A printed number holds if the measured one rounds to it. "
+        "Mostly: holds for more than half of the batches. Seldom: for fewer.",
     ),
     swatch=lambda m: batch_style(m.kernel).color,
 )

@@ -12,10 +12,13 @@ from typing import Any
 import pytest
 from scipy.io import mmwrite
 
+from gpu_engine.findings.batched.groups import is_balanced
+from gpu_engine.findings.batched.paper import BALANCED, SIMILAR
+from gpu_engine.findings.data import MatrixFeatures
 from gpu_engine.generators import generate
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench import batched
-from gpu_engine.gpu_bench.batch_matrices import BATCH_SUBJECTS, PAPER, SIMILAR, is_similar
+from gpu_engine.gpu_bench.batch_matrices import BATCH_SUBJECTS, PAPER, is_similar
 from gpu_engine.gpu_bench.batched import kernels_without_deduplication, measure_mixed, mixtures, passes
 from gpu_engine.gpu_bench.batched_tables import TABLES
 from gpu_engine.gpu_bench.benchmark_matrices import Subject
@@ -129,6 +132,8 @@ def test_each_matrix_of_the_paper_has_a_stand_in_of_its_size() -> None:
         assert matrix.n_rows == pytest.approx(rows_, rel=0.01), name
         assert matrix.nnz == pytest.approx(nnz, rel=0.06), name
         assert is_similar(name) == is_similar(substitute.name) == (800 <= matrix.n_rows <= 1024), name
+        if name in BALANCED:
+            assert is_balanced(MatrixFeatures.of(recordings.describe(name, name, matrix, {}))), name
 
 
 def test_a_stand_in_takes_the_place_of_its_matrix() -> None:
@@ -327,7 +332,7 @@ def test_what_chooses_by_itself_is_held_against_the_fastest_that_does_not() -> N
 def test_the_papers_conclusions_stand_in_the_tables() -> None:
     own = found(measurement("nos3", "coo/segmented", 40.0), measurement("nos3", "csri/warp", 50.0))
     table = own["Conclusions of the paper (on a P100) and whether they hold here"].table
-    says = {row[0]: row[1] for row in table.rows}
+    says = {row[0]: row[2] for row in table.rows}
     assert says["No CSR kernel is as fast as COO for uniform batches."] == "agrees"
     assert says["COO is the best kernel for heterogeneous batches."] == "no data"
 

@@ -1,19 +1,28 @@
-"""Throughput by mean row length, over matrices with equal numbers of rows; Figure 4 of the batched SpMV paper."""
+"""Throughput by mean row length, over matrices with equal numbers of rows; Figure 4 of the batched SpMV paper.
+
+The matrices of Figure 4 have ORDER rows. If they were measured, only they are drawn; the table has all.
+"""
 
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings.batched.groups import BATCH, BatchGroup, batch_groups, is_balanced, largest
+from gpu_engine.findings.batched.groups import BATCH, CSR_LOOPS, BatchGroup, batch_groups, is_balanced, largest
+from gpu_engine.findings.batched.paper import ORDER, is_engineered
+from gpu_engine.findings.batched.trials import ON_CSR
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.ranking import join
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
-from web.figures.base import blank, log_axis
-from web.figures.batched.markers import FACET, Point, in_order, left_out, line_panels
+from web.figures.base import blank, caption, log_axis
+from web.figures.batched.markers import BALANCED_TEXT, FACET, Point, in_order, left_out, line_panels
 
 PANEL_PX = 300
 PANELS_MAX = 6
+
+COLORED = (*ON_CSR, CSR_LOOPS[0])
+"""Kernels in color: those of Figure 4, the four on CSR and the loop of the standard one."""
+
 NO_FAMILY = (
     "No two balanced or two unbalanced matrices have equally many rows and different row lengths. "
     "Generate some to see the effect of density."
@@ -24,7 +33,8 @@ NO_FAMILY = (
 class Family:
     """Matrices that differ in their density and little else, by ascending mean row length.
 
-    points  x: the mean row length; sigmas: standard deviations of the row lengths
+    is_printed  whether the matrices are as in Figure 4: see `is_engineered`
+    points      x: the mean row length; sigmas: standard deviations of the row lengths
     """
 
     device: str
@@ -32,6 +42,7 @@ class Family:
     batch_size: int
     n_rows: int
     balanced: bool
+    is_printed: bool
     points: tuple[Point, ...]
     sigmas: tuple[float | None, ...]
 
@@ -48,31 +59,38 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Density:
-    """The families with at least two mean row lengths, the largest first."""
+    """The families with at least two mean row lengths, those as in Figure 4 first, then the largest."""
 
     families: tuple[Family, ...]
+
+    @property
+    def visible(self) -> tuple[Family, ...]:
+        """Return the families as in Figure 4, or the first ones if there are none."""
+        return (tuple(family for family in self.families if family.is_printed) or self.families)[:PANELS_MAX]
 
 
 def info(data: StudyData) -> Density:
     """Return uniform batches of each matrix, of the selected size or the largest, grouped to families."""
-    families: dict[tuple[str, str, int, int, bool], list[BatchGroup]] = {}
+    families: dict[tuple[str, str, int, int, bool, bool], list[BatchGroup]] = {}
     for group in largest(batch_groups(data), data.number(BATCH)):
         known = data.matrix(group.matrix_id)
         balanced = is_balanced(known)
         if group.compose == "uniform" and group.timed and balanced is not None:
-            key = group.device, group.cache, group.batch_size, known.n_rows, balanced
+            setting = group.device, group.cache, group.batch_size
+            key = *setting, known.n_rows, balanced, is_engineered(group, data)
             families.setdefault(key, []).append(group)
     every = (_family(key, groups, data) for key, groups in families.items())
     several = (family for family in every if len({point.x for point in family.points}) > 1)
-    return Density(tuple(sorted(several, key=lambda family: (-len(family.points), not family.balanced))))
+    return Density(tuple(sorted(several, key=_papers_first)))
 
 
 def draw(info: Density) -> go.Figure:
     """Return GFLOP/s over the mean row length, a line per kernel, with panels for balanced and unbalanced matrices."""
-    families = info.families[:PANELS_MAX]
+    families = info.visible
     if not families:
         return blank(NO_FAMILY)
-    figure = line_panels([family.title for family in families], [family.points for family in families], PANEL_PX)
+    titles, lines = [family.title for family in families], [family.points for family in families]
+    figure = line_panels(titles, lines, PANEL_PX, COLORED)
     for row, family in enumerate(families, start=1):
         axis = log_axis([point.x for point in family.points], least_span=4.0)
         figure.update_xaxes(**axis.settings, row=row, col=1)
@@ -98,14 +116,23 @@ def summary(info: Density) -> str:
     """Return what the lines are, and the definition of balanced."""
     if not info.families:
         return NO_FAMILY
-    sizes = sorted({family.batch_size for family in info.families})
-    return (
-        "Matrices with equally many rows and different row lengths. Balanced: σ is below a tenth of the mean. "
-        f"Batch size: {join([units.count(size) for size in sizes])}.{left_out(PANELS_MAX, len(info.families))}"
-    )
+    visible = info.visible
+    sizes = sorted({family.batch_size for family in visible})
+    what = "Matrices with equally many rows and different row lengths."
+    if visible[0].is_printed:
+        what = f"Matrices of order {units.count(ORDER)} with equally long rows, or with a few full rows."
+    kernels = {kernel for family in visible for point in family.points for kernel in point.kernels}
+    colors = " In color: the kernels on CSR and a loop of the standard one." if kernels & set(COLORED) else ""
+    size = f" Batch size: {join([units.count(size) for size in sizes])}."
+    omitted = left_out(len(visible), len(info.families))
+    return caption(f"{what}{colors}{size}{omitted}", (), (BALANCED_TEXT,))
 
 
-def _family(key: tuple[str, str, int, int, bool], groups: list[BatchGroup], data: StudyData) -> Family:
+def _papers_first(family: Family) -> tuple[bool, int, bool]:
+    return not family.is_printed, -len(family.points), not family.balanced
+
+
+def _family(key: tuple[str, str, int, int, bool, bool], groups: list[BatchGroup], data: StudyData) -> Family:
     known = sorted(((data.matrix(group.matrix_id), group) for group in groups), key=lambda pair: pair[0].ave or 0.0)
     points = (Point(matrix.ave or 0.0, matrix.name, {m.kernel: m for m in group.timed}) for matrix, group in known)
     return Family(*key, tuple(points), tuple(matrix.sigma for matrix, _ in known))

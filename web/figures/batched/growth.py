@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from gpu_engine.findings.batched.groups import LOOPS, PAPER, BatchGroup, batch_groups
+from gpu_engine.findings.batched.paper import SIMILAR, is_uniform
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import gain
 from gpu_engine.text import units
@@ -14,8 +15,8 @@ from web.figures.base import blank, caption, log_axis
 from web.figures.batched.markers import FACET, Facet, Point, facet, in_order, line_panels, loops_end, loops_max
 
 PANEL_PX = 260
-PANELS_MAX = 6
-"""Maximum number of panels: nobody reads more, and the table has all."""
+PANELS_MAX = len(SIMILAR)
+"""Maximum number of panels: those of Figure 3. The table has all."""
 
 ONE_SIZE = "Only one batch size was measured. Measure several sizes to see the scaling."
 
@@ -41,7 +42,9 @@ class LoopGain:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Series of at least two sizes, uniform batches before mixed ones, those with the most sizes first.
+    """Series of at least two sizes: the matrices of Figure 3, other uniform batches, mixed ones.
+
+    Among them, those with the most sizes come first.
 
     loops_max  largest batch size with a timed launch loop, if larger batches have none; otherwise 0
     """
@@ -58,8 +61,7 @@ def info(data: StudyData) -> Growth:
         if group.timed:
             key = group.compose, group.matrix_id, group.mixture, group.device, group.cache
             series.setdefault(key, []).append(group)
-    ordered = sorted(series.items(), key=lambda item: (item[0][0] == "mixed", -len(item[1])))
-    growing = [groups for _, groups in ordered if len(groups) > 1]
+    growing = sorted((groups for groups in series.values() if len(groups) > 1), key=lambda each: _position(each, data))
     return Growth(
         tuple(Series(facet(groups[0], data), tuple(_point(group) for group in groups)) for groups in growing),
         _loop_gains(growing),
@@ -107,13 +109,17 @@ def summary(info: Growth) -> str:
         return ONE_SIZE
     text = "Throughput by batch size, a line per kernel. Dotted: roofline, which falls when a batch exceeds the cache."
     if len(info.series) > PANELS_MAX:
-        text += f" Showing {PANELS_MAX} of {len(info.series)}, those with the most sizes; the table has all."
+        text += f" Showing {PANELS_MAX} of {len(info.series)}, the paper’s matrices first; the table has all."
     more = []
     for device, cache in dict.fromkeys((over.device, over.cache) for over in info.gains):
         here = [over for over in info.gains if (over.device, over.cache) == (device, cache)]
         gains = ", ".join(map(_gain_text, here))
         more.append(f"Speedup of the fastest kernel of the paper in the largest batches on {device}, {cache}: {gains}.")
     return caption(text, (), (*more, loops_end(info.loops_max)))
+
+
+def _position(groups: Sequence[BatchGroup], data: StudyData) -> tuple[bool, bool, int]:
+    return groups[0].compose == "mixed", not is_uniform(groups[0], data, SIMILAR), -len(groups)
 
 
 def _point(group: BatchGroup) -> Point:

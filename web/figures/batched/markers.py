@@ -1,13 +1,13 @@
 """Drawing of kernels, and titles and table heads, shared by the figures of the study."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean
 from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings.batched.groups import LOOPS, BatchGroup, is_ours, name_of
+from gpu_engine.findings.batched.groups import LOOPS, PADDING, BatchGroup, is_ours, name_of
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import share
 from gpu_engine.records import Measurement
@@ -23,6 +23,9 @@ from web.palette import OTHERS, batch_position, batch_style
 
 NO_TIME = "No kernel was timed on such a batch."
 """Summary if nothing was timed."""
+
+BALANCED_TEXT = f"Balanced: in ELL, the padding is less than {percent(PADDING)} of the nonzeros."
+"""Definition of balanced in the summaries of figures that name it."""
 
 FACET = tuple(Head(text, numeric=False) for text in ("matrix", "device", "cache"))
 
@@ -69,14 +72,19 @@ def in_order(kernels: Iterable[str]) -> list[str]:
     return sorted(set(kernels), key=batch_position)
 
 
-def line_panels(titles: Sequence[str], lines: Sequence[Sequence[Point]], px: int) -> go.Figure:
+def line_panels(
+    titles: Sequence[str], lines: Sequence[Sequence[Point]], px: int, colored: Collection[str] = ()
+) -> go.Figure:
     """Return GFLOP/s over x, a line per kernel, a panel of `px` pixels per title, with rooflines dotted.
 
-    The NAMED_MAX best kernels are in color, including the fastest library kernel; the others are gray.
+    colored  kernels in color; if none of them has a time, the NAMED_MAX best, including the fastest library kernel
+
+    The other kernels are gray.
     """
     kernels = in_order(kernel for points in lines for point in points for kernel in point.kernels)
     with_roofline = any(point.roofline for points in lines for point in points)
-    named = _named(kernels, [point for points in lines for point in points])
+    chosen = [kernel for kernel in kernels if kernel in colored]
+    named = chosen or _named(kernels, [point for points in lines for point in points])
     figure = panels(titles, [px] * len(titles), len(named) + (len(kernels) > len(named)) + with_roofline, across=3)
     legend = Legend()
     # Gray lines are drawn first, then library kernels, behind Sparsight kernels.

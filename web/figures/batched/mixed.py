@@ -120,8 +120,10 @@ def summary(info: Mixed) -> str:
     if not info.mixtures:
         return NONE
     text = "Mixed batch of all matrices of a job in random order: throughput, and sustained bandwidth."
-    more = "Bandwidth: bytes read, including padding, plus x and y, divided by the time. Much padding raises the "
-    more += "bandwidth and lowers the throughput."
+    more = (
+        "Bandwidth: bytes read, plus x and y, divided by the time. ELL reads the columns of its padding, but not the "
+    )
+    more += "zeros. Much padding raises the bandwidth and lowers the throughput."
     return caption(text, map(_fastest, info.mixtures), (more,))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from gpu_engine.findings.batched.groups import BATCH, PAPER, BatchGroup, batch_groups, is_balanced, largest
+from gpu_engine.findings.batched.paper import is_uniform
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.finding import gain, share_text
 from gpu_engine.findings.ranking import NAMED, join
@@ -17,6 +18,7 @@ from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import MISSING
 from web.figures.base import blank, caption, escape, shorten
 from web.figures.batched.markers import (
+    BALANCED_TEXT,
     FACET,
     NO_TIME,
     hover,
@@ -28,7 +30,7 @@ from web.figures.batched.markers import (
     marker,
     rows_axis,
 )
-from web.figures.panels import Legend, panels
+from web.figures.panels import DOT, Legend, panels
 
 ROW_PX, LEAST_PX = 22, 120
 ROWS_MAX = 60
@@ -68,26 +70,37 @@ class Row:
 class Panel:
     """Batches of one size by ascending mean row length.
 
-    wins  (kernel, number of matrices on which it is fastest), most first; noisy timings have no fastest kernel
+    is_papers  whether its matrices are those of Figure 5 or stand-ins for them; all others have panels of their own
+    wins       (kernel, number of matrices on which it is fastest), most first; noisy timings have no fastest kernel
     """
 
     device: str
     cache: str
     batch_size: int
+    is_papers: bool
     rows: tuple[Row, ...]
     wins: tuple[tuple[str, int], ...]
 
     @property
+    def title(self) -> str:
+        """Return the title of the panel."""
+        matrices = "the paper’s matrices, " if self.is_papers else ""
+        return DOT.join((f"{matrices}batch size {units.count(self.batch_size)}", self.device, self.cache))
+
+    @property
     def matrices_text(self) -> str:
-        """Return `12 matrices with batch size 1 000 (3 more too noisy)`."""
+        """Return `12 matrices of the paper with batch size 1 000 (3 more too noisy)`."""
         quiet = sum(number for _, number in self.wins)
         busy = f" ({len(self.rows) - quiet} more too noisy)" if quiet < len(self.rows) else ""
-        return f"{quiet} {'matrix' if quiet == 1 else 'matrices'} with batch size {units.count(self.batch_size)}{busy}"
+        matrices = f"{'matrix' if quiet == 1 else 'matrices'}{' of the paper' if self.is_papers else ''}"
+        return f"{quiet} {matrices} with batch size {units.count(self.batch_size)}{busy}"
 
 
 @dataclass(frozen=True, slots=True)
 class Winners:
-    """The panels, the largest batches first, because throughputs at different sizes are not comparable.
+    """The panels, those of the paper first, then the largest batches.
+
+    Throughputs at different sizes are not comparable.
 
     loops_max  largest batch size with a timed launch loop, if larger batches have none; otherwise 0
     """
@@ -99,9 +112,10 @@ class Winners:
 def info(data: StudyData) -> Winners:
     """Return uniform batches of each matrix, of the selected size or the largest."""
     copies = [group for group in batch_groups(data) if group.compose == "uniform" and group.timed]
-    places: dict[tuple[str, str, int], list[BatchGroup]] = {}
-    for group in sorted(largest(copies, data.number(BATCH)), key=lambda group: -group.batch_size):
-        places.setdefault((group.device, group.cache, group.batch_size), []).append(group)
+    places: dict[tuple[str, str, int, bool], list[BatchGroup]] = {}
+    of_size = [(group, is_uniform(group, data)) for group in largest(copies, data.number(BATCH))]
+    for group, is_papers in sorted(of_size, key=lambda pair: (not pair[1], -pair[0].batch_size)):
+        places.setdefault((group.device, group.cache, group.batch_size, is_papers), []).append(group)
     panels = tuple(_panel(place, groups, data) for place, groups in places.items())
     return Winners(panels, loops_max(batch_groups(data)))
 
@@ -112,7 +126,7 @@ def draw(info: Winners) -> go.Figure:
         return blank(NO_TIME)
     rows_of = [panel.rows[:ROWS_MAX] for panel in info.panels]
     kernels = in_order(m.kernel for rows in rows_of for row in rows for m in row.kernels)
-    titles = [f"batch size {units.count(panel.batch_size)} · {panel.device} · {panel.cache}" for panel in info.panels]
+    titles = [panel.title for panel in info.panels]
     figure = panels(titles, [max(LEAST_PX, ROW_PX * len(rows)) for rows in rows_of], len(kernels))
     legend = Legend()
     for number, rows in enumerate(rows_of, start=1):
@@ -168,10 +182,10 @@ def summary(info: Winners) -> str:
         winners.append(
             f"Fastest on {where}, {panel.matrices_text}: {counts}." if counts else f"No clear winner on {where}."
         )
-    return caption(text, winners, (loops_end(info.loops_max),))
+    return caption(text, winners, (loops_end(info.loops_max), BALANCED_TEXT))
 
 
-def _panel(place: tuple[str, str, int], groups: Sequence[BatchGroup], data: StudyData) -> Panel:
+def _panel(place: tuple[str, str, int, bool], groups: Sequence[BatchGroup], data: StudyData) -> Panel:
     rows = sorted((_row(group, data) for group in groups), key=_by_length)
     return Panel(
         *place, tuple(rows), tuple(Counter(row.kernels[0].kernel for row in rows if row.fastest).most_common())

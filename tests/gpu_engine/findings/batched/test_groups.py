@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from gpu_engine.findings.batched.groups import (
+    PAPER,
     bandwidth,
     batch_groups,
     is_balanced,
@@ -11,7 +12,9 @@ from gpu_engine.findings.batched.groups import (
     operation_of,
     operations,
 )
+from gpu_engine.findings.batched.paper import BALANCED, NAMES, is_one_of
 from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.recordings.files import RECORDED, read
 from gpu_engine.records import Measurement
 from tests.samples.batched import FEW, MATRICES, NOS3, WEST, copies, mixed, multiplied, refused, shown
 
@@ -94,10 +97,28 @@ def test_the_largest_batch_with_a_time_stands_for_a_matrix() -> None:
     assert [g.batch_size for g in largest(untimed)] == [100]
 
 
-def test_a_matrix_is_balanced_where_sigma_is_below_a_tenth_of_the_mean() -> None:
+def test_a_matrix_is_balanced_if_its_longest_row_is_less_than_a_tenth_above_the_mean() -> None:
     assert (is_balanced(NOS3), is_balanced(WEST), is_balanced(FEW)) == (True, False, False)
-    assert is_balanced(replace(NOS3, ave=10.0, sigma=1.0)) is False
+    assert is_balanced(replace(NOS3, ave=10.0, stored={"max": 11})) is False
+    assert is_balanced(replace(NOS3, stored={})) is None
     assert is_balanced(MatrixFeatures("deleted")) is None
+
+
+def test_the_matrices_that_the_paper_calls_balanced_are_balanced() -> None:
+    recording = read(RECORDED / "h200" / "batched.json.gz")
+    known = {each.name: MatrixFeatures.of(each) for each in recording.matrices}
+    assert all(is_balanced(known[name]) for name in BALANCED)
+    balanced = {name for name in known if is_one_of(name, NAMES) and is_balanced(known[name])}
+    assert balanced - set(BALANCED) == {"pivtol (stand-in)", "ck656 (stand-in)", "rbsa480", "bcsstk02"}
+
+
+def test_the_standard_kernel_of_a_kernel_is_the_loop_of_its_format() -> None:
+    loops = [multiplied(name, 1.0) for name in ("cusparse/chain", "cusparse/loop", "ell/chain", "ell/loop")]
+    (group,) = batch_groups(shown(multiplied("ell/thread", 50.0), *loops))
+    names = {kernel: m.kernel for kernel in PAPER if (m := group.standard(kernel))}
+    assert names == {kernel: "ell/loop" if kernel == "ell/thread" else "cusparse/loop" for kernel in PAPER}
+    (captured,) = batch_groups(shown(refused("cusparse/loop", "too many"), loops[0]))
+    assert (captured.standard("csr/smart"), captured.standard("ell/thread")) == (captured.of("cusparse/chain"), None)
 
 
 def test_a_batch_has_a_name() -> None:

@@ -1,10 +1,12 @@
 import pytest
 
+from gpu_engine.findings.batched.groups import PAPER
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.text.units import THIN
-from tests.samples.batched import copies, mixed, multiplied, shown
+from tests.samples.batched import MATRICES, copies, mixed, multiplied, shown
 from tests.samples.formats import titles, traces
 from web.figures.batched.density import NO_FAMILY, PANELS_MAX, draw, info, summary, table
+from web.palette import OTHERS
 
 DATA = shown(
     multiplied("csr/vector", 60.0, 1000, "r16"),
@@ -59,13 +61,42 @@ def test_the_table_has_a_column_a_kernel() -> None:
 
 def test_more_families_than_panels_are_in_the_table() -> None:
     known = {
-        f"m{rows}-{ave}": MatrixFeatures(f"m{rows}-{ave}", rows, rows, ave * rows, float(ave), 0.0)
+        f"m{rows}-{ave}": MatrixFeatures(
+            f"m{rows}-{ave}", rows, rows, ave * rows, float(ave), 0.0, 0.0, stored={"max": ave}
+        )
         for rows in range(1, PANELS_MAX + 2)
         for ave in (2, 4)
     }
     density = info(StudyData([multiplied("csr/scalar", 1.0, 10, matrix) for matrix in known], known))
     assert (len(titles(draw(density))), len(table(density).rows)) == (PANELS_MAX, len(known))
-    assert summary(density).endswith("10. Showing the first 6 of 7; the table has all.")
+    assert summary(density).splitlines()[0].endswith("10. Showing the first 6 of 7; the table has all.")
+
+
+def test_only_the_matrices_of_figure_four_are_drawn_if_they_were_measured() -> None:
+    known = {
+        f"m{ave}": MatrixFeatures(f"m{ave}", 1000, 1000, ave * 1000, ave, 0.0, 0.0, stored={"max": ave})
+        for ave in range(2, 9)
+    }
+    others = [multiplied("csr/scalar", 1.0, 1000, matrix) for matrix in known]
+    every = info(StudyData([*DATA.measurements, *others], MATRICES | known))
+    assert [(family.n_rows, family.is_printed) for family in every.families] == [
+        (1024, True),
+        (1024, True),
+        (1000, False),
+    ]
+    assert len(every.families[2].points) > len(every.families[0].points)
+    assert (every.visible, len(titles(draw(every)))) == (every.families[:2], 2)
+    alone = info(StudyData(others, known))
+    assert alone.visible == alone.families
+
+
+def test_the_kernels_on_csr_and_the_standard_one_have_colors() -> None:
+    kernels = (*PAPER, "auto/flexible", "sliced/lanes", "cusparse/best", "cusparse/loop", "ell/loop")
+    rates = [multiplied(kernel, 9.0 + i, 1000, matrix) for i, kernel in enumerate(kernels) for matrix in ("r2", "r16")]
+    lines = {line["meta"]["kernel"]: line for line in traces(draw(info(shown(*rates))), "point")}
+    colored = {kernel for kernel, line in lines.items() if line["name"] != "others"}
+    assert colored == {"csr/scalar", "csr/vector", "csr/smart", "csri/warp", "cusparse/loop"}
+    assert {lines[kernel]["line"]["color"] for kernel in set(kernels) - colored} == {OTHERS}
 
 
 @pytest.mark.parametrize("data", [StudyData(), shown(*copies("west"), *copies("nos3"))])

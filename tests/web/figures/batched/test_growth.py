@@ -62,6 +62,12 @@ def test_copies_come_before_mixed_batches_and_more_sizes_before_fewer() -> None:
     ]
 
 
+def test_the_matrices_of_figure_three_come_first() -> None:
+    sizes = {"r2": (10, 100, 1000), "west": (10, 100), "nos3": (10, 100, 1000)}
+    rates = [multiplied("csr/smart", 1.0, size, matrix) for matrix, of in sizes.items() for size in of]
+    assert [series.facet.name for series in info(shown(*rates)).series] == ["nos3", "west0989", "rows_2"]
+
+
 def test_libraries_lie_behind_our_own_and_the_floor_is_dotted() -> None:
     figure = draw(info(DATA))
     assert [line["name"] for line in traces(figure, "point")] == ["cusparse/chain", "csr/smart"]
@@ -122,7 +128,7 @@ def test_more_matrices_than_panels_are_in_the_table() -> None:
     many = [multiplied("csr/smart", 1.0, size, matrix) for matrix in ids for size in (1, 2)]
     growth = info(StudyData(many, {matrix: MatrixFeatures(matrix) for matrix in ids}))
     assert (len(titles(draw(growth))), len(table(growth).rows)) == (PANELS_MAX, 2 * (PANELS_MAX + 1))
-    assert "Showing 6 of 7, those with the most sizes; the table has all." in summary(growth).splitlines()[0]
+    assert "Showing 12 of 13, the paper’s matrices first; the table has all." in summary(growth).splitlines()[0]
 
 
 @pytest.mark.parametrize("data", [StudyData(), shown(*copies())])

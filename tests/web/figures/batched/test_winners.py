@@ -24,14 +24,25 @@ DATA = shown(
 
 
 def test_matrices_ascend_by_mean_row_length() -> None:
-    (panel,) = info(DATA).panels
-    assert (panel.device, panel.cache, panel.batch_size) == ("cuda:0", "warm", 1000)
-    assert [row.matrix.name for row in panel.rows] == ["rows_2", "west0989", "nos3"]
-    assert panel.wins == (("auto/shared", 2), ("ell/thread", 1))
+    panel, _ = info(DATA).panels
+    assert (panel.device, panel.cache, panel.batch_size, panel.is_papers) == ("cuda:0", "warm", 1000, True)
+    assert [row.matrix.name for row in panel.rows] == ["west0989", "nos3"]
+    assert panel.wins == (("auto/shared", 2),)
+
+
+def test_other_matrices_have_panels_of_their_own_below() -> None:
+    large = [multiplied("csr/smart", 30.0, 10_000, "r2")]
+    data = shown(*copies("nos3"), *large)
+    assert [(panel.is_papers, panel.batch_size) for panel in info(data).panels] == [(True, 1000), (False, 10_000)]
+    assert [row.matrix.name for row in info(DATA).panels[1].rows] == ["rows_2"]
+    assert [title.replace(THIN, " ") for title in titles(draw(info(data)))] == [
+        "the paper’s matrices, batch size 1 000",
+        "batch size 10 000",
+    ]
 
 
 def test_the_fastest_stands_beside_the_best_of_the_paper_and_of_libraries() -> None:
-    short, west, _ = info(DATA).panels[0].rows
+    (west, _), (short,) = (panel.rows for panel in info(DATA).panels)
     assert (short.fastest, short.roofline_share) == (("ell/thread",), f"36{THIN}%")
     assert (short.paper, short.library) == (Rival("ell/thread", 1.0), None)
     assert (west.fastest, west.roofline_share) == (("auto/shared",), f"50{THIN}%")
@@ -48,23 +59,25 @@ def test_sizes_have_panels_of_their_own_and_one_can_be_chosen() -> None:
 
 
 def test_the_fastest_has_a_larger_mark_and_libraries_lie_behind() -> None:
-    figure = draw(info(DATA))
-    assert list(figure.layout.yaxis.categoryarray) == ["rows_2", "west0989", "nos3"]
+    figure = draw(info(shown(*copies("d2"), multiplied("ell/thread", 90.0, 1000, "r2"), *copies("r16"))))
+    assert list(figure.layout.yaxis.categoryarray) == ["dense_2", "rows_2", "rows_16"]
     assert [title.replace(THIN, " ") for title in titles(figure)] == ["batch size 1 000 · cuda:0 · warm"]
     marks = {mark["name"]: mark for mark in traces(figure, "point")}
     ell = marks["ell/thread"]
-    assert (ell["x"], ell["marker"]["size"]) == ([90.0, 20.0, 20.0], [WINNER_SIZE, SIZE, SIZE])
+    assert (ell["x"], ell["marker"]["size"]) == ([20.0, 90.0, 20.0], [SIZE, WINNER_SIZE, SIZE])
     assert ell["marker"]["color"] == batch_style("ell/thread").color
     assert [name for name in marks if name.startswith("cusparse")] == list(marks)[:2]
 
 
 def test_the_table_and_the_summary() -> None:
     winners = info(DATA)
-    assert [cell.replace(THIN, " ") for cell in table(winners).rows[0]] == [
+    assert [cell.replace(THIN, " ") for cell in table(winners).rows[-1]] == [
         *("rows_2", "cuda:0", "warm", "1 000", "2.00", "0", "balanced", "ell/thread", "90.0"),
         *("36 %", "ell/thread", "1.00 ×", "–", "–"),
     ]
-    assert summary(winners).endswith("3 matrices with batch size 1\u202f000: auto/shared on 2 and ell/thread on 1.")
+    text = summary(winners).replace(THIN, " ")
+    assert "2 matrices of the paper with batch size 1 000: auto/shared on 2." in text
+    assert "1 matrix with batch size 1 000: ell/thread on 1." in text
 
 
 def test_the_summary_says_up_to_where_loops_take_part() -> None:
@@ -100,6 +113,6 @@ def test_nothing_is_fastest_where_times_are_not_plausible() -> None:
     (panel,) = info(shown(*busy)).panels
     assert panel.wins == ()
     assert {size for mark in traces(draw(info(shown(*busy))), "point") for size in mark["marker"]["size"]} == {SIZE}
-    assert summary(info(shown(*busy))).endswith("No clear winner on cuda:0, warm.")
+    assert summary(info(shown(*busy))).splitlines()[0].endswith("No clear winner on cuda:0, warm.")
     both = summary(info(shown(*busy, *copies("west")))).replace(THIN, " ")
-    assert "warm, 1 matrix with batch size 1 000 (1 more too noisy): auto/shared on 1." in both
+    assert "warm, 1 matrix of the paper with batch size 1 000 (1 more too noisy): auto/shared on 1." in both
