@@ -3,7 +3,8 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import StatisticsError, correlation
+from operator import attrgetter
+from statistics import StatisticsError, correlation, geometric_mean
 
 from gpu_engine.advisor import NEEDED
 from gpu_engine.advisor.gpus import gpu_named
@@ -44,6 +45,21 @@ class Forecast:
     interval: tuple[float, float] | None
     measurements: tuple[Measurement, ...] = ()
     busy: bool = False
+
+    @property
+    def runs_at_once(self) -> bool | None:
+        """Whether the GPU can run all warps of the matrix at once; None if its model is unknown."""
+        resident = resident_warps(self.measurements[-1]) if self.measurements else None
+        return self.matrix.n_rows <= WARP * resident if resident else None
+
+
+@dataclass(frozen=True, slots=True)
+class MeanSpeedups:
+    """Geometric means of the speedup by equation (1) and of the measured one over some matrices."""
+
+    matrices: int
+    iterations: float
+    measured: float
 
 
 def forecasts(data: StudyData) -> dict[Place, tuple[Forecast, ...]]:
@@ -98,6 +114,18 @@ def correlations(every: Sequence[Forecast]) -> tuple[float | None, float | None]
         correlation_of_logs((each.iterations, each.measured) for each in quiet),
         correlation_of_logs((each.steps, each.measured) for each in quiet),
     )
+
+
+def mean_speedups(every: Iterable[Forecast], runs_at_once: bool) -> MeanSpeedups | None:
+    """Return the means over the matrices whose warps run at once, or over those with more; None without any.
+
+    If equation (1) decided, both groups would reach its speedup. Noisy timings do not count.
+    """
+    of_group = [each for each in every if each.runs_at_once is runs_at_once and not each.busy]
+    if not of_group:
+        return None
+    means = (geometric_mean(map(value, of_group)) for value in (attrgetter("iterations"), attrgetter("measured")))
+    return MeanSpeedups(len(of_group), *means)
 
 
 def _forecast(matrix: MatrixFeatures, ellr: Measurement, pellr: Measurement, is_busy: bool) -> Forecast | None:

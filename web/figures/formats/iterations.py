@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.formats.iterations import Forecast, correlations, forecasts
-from gpu_engine.findings.formats.paper import PAPER_RATIOS
+from gpu_engine.findings.formats.iterations import Forecast, correlations, forecasts, mean_speedups
+from gpu_engine.findings.formats.paper import SPEEDUPS
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import MISSING, count, number, ratio
 from web.figures import markers
@@ -24,7 +24,13 @@ LOOKS = {EQUATION: (0, "circle", 0.5), STEPS: (5, "diamond-open", 1.5), PAPER: (
 """Kind of point → its index in the palette, its symbol, and its outline."""
 
 ITERATIONS: Mapping[str, tuple[int, int]] = {"lnsp3937": (1341, 803), "memplus": (9021, 4374), "bcsstk24": (5484, 5018)}
-"""n_iter in ELLR and in PELLR of the matrices whose ratio of times the paper prints."""
+"""n_iter in ELLR and in PELLR of the files of matrices whose ratio of times the paper prints."""
+
+PRINTED = SPEEDUPS["ELLR"]
+"""Matrix → speedup of PELLR over ELLR in Figure 6 of the paper."""
+
+P600 = "Quadro P600"
+"""GPU of the paper."""
 
 ODD = ("lnsp3937", "memplus")
 """Matrices that the paper calls special."""
@@ -101,9 +107,9 @@ def summary(info: Panels[Panel]) -> str:
         return NOTHING
     what = "Speedup of pellr/thread over ellr/thread: measured, predicted by n_iter, and predicted by steps."
     steps = "Steps: those of the longest row, plus all others divided by the resident warps, with sectors of x counted."
-    ratios = "; ".join(f"{name} predicted {number(_predicted(name))}, shown {PAPER_RATIOS[name]}" for name in ODD)
+    ratios = "; ".join(f"{name} predicted {number(_predicted(name))}, shown {PRINTED[name].low}" for name in ODD)
     paper = f"Equation (1) does not explain Figure 6 of the paper either: {ratios}."
-    return caption(what, map(_agreement, info.panels), (steps, paper))
+    return caption(what, map(_agreement, info.panels), (steps, *map(_by_residency, info.panels), paper))
 
 
 def _agreement(panel: Panel) -> str:
@@ -114,6 +120,21 @@ def _agreement(panel: Panel) -> str:
     steps = f" and {number(panel.steps, 2)} for the steps" if panel.steps is not None else ""
     equation = f"{number(panel.equation, 2)} for equation (1)"
     return f"On {place_in_words(panel.place)}, the logarithms correlate by {equation}{steps}, over {over}."
+
+
+def _by_residency(panel: Panel) -> str:
+    """Return the mean speedups of matrices whose warps run at once, and of the others; empty for an unknown GPU."""
+    groups = {
+        "whose warps the GPU can run at once": mean_speedups(panel.forecasts, True),
+        "with more warps": mean_speedups(panel.forecasts, False),
+    }
+    texts = [
+        f"on the {means.matrices} {which}, equation (1) predicts {ratio(means.iterations)}, and "
+        f"{ratio(means.measured)} is measured"
+        for which, means in groups.items()
+        if means
+    ]
+    return f"{place_in_words(panel.place)}, geometric means: {'; '.join(texts)}." if texts else ""
 
 
 def _predicted(name: str) -> float:
@@ -129,8 +150,8 @@ def _points(panel: Panel) -> dict[str, list[markers.Mark]]:
             (each.steps, each.measured, _hover(each), *each.measurements) for each in panel.forecasts if each.steps
         ],
         PAPER: [
-            (_predicted(name), printed, markers.hover(name, " in Figure 6 of the paper", "Quadro P600"))
-            for name, printed in PAPER_RATIOS.items()
+            (_predicted(name), float(PRINTED[name].low), markers.hover(name, " in Figure 6 of the paper", P600))
+            for name in ITERATIONS
         ],
     }
 

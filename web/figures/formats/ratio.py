@@ -4,21 +4,22 @@ The default pairs are those of the PELLR paper, §4, Figures 6, 8, 9 and 10.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import geometric_mean
 
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.formats.paper import original
 from gpu_engine.findings.ranking import rank
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.verdicts.verdict import VerdictKind, compare, verdict_text
 from web.figures import markers
-from web.figures.base import LogAxis, blank, caption, escape, log_axis
+from web.figures.base import LogAxis, Role, blank, caption, escape, log_axis
 from web.figures.formats.groups import Groups, Place, by_place, fastest_by_format, formats_of, place_in_words
-from web.figures.panels import Panels, panels
+from web.figures.panels import Legend, Panels, panels
 from web.palette import OKABE_ITO
 
 PAPER_PAIRS = {("pellr", "ellr"): 6, ("pellr", "hyb"): 8, ("pellr", "biell"): 9, ("pellr", "bijad"): 10}
@@ -26,6 +27,9 @@ PAPER_PAIRS = {("pellr", "ellr"): 6, ("pellr", "hyb"): 8, ("pellr", "biell"): 9,
 
 PAIR = "pair"
 """Name of the parameter that selects the formats of pairs."""
+
+OF_PAPER = "of the paper"
+"""Legend of the matrices of the PELLR paper and their stand-ins, which are drawn as diamonds."""
 
 PANEL_PX = 190
 NOTHING = "No matrix has timings in both formats of a pair."
@@ -54,6 +58,22 @@ class Info(Panels["Panel"]):
 
 
 @dataclass(frozen=True, slots=True)
+class Look:
+    """Legend entry, symbol, outline, and role of a kind of points."""
+
+    name: str
+    symbol: str
+    outline: float
+    role: Role
+
+
+SETTLED, OPEN = (
+    Look("faster or slower", "circle", 0.5, "point"),
+    Look("equal or inconclusive", "circle-open", 1.5, "unsettled"),
+)
+
+
+@dataclass(frozen=True, slots=True)
 class Point:
     """The fastest kernels of two formats on one matrix; the verdict is on the first, `inconclusive` if too noisy.
 
@@ -79,6 +99,11 @@ class Point:
     def settled(self) -> bool:
         """Return whether one of the two is faster."""
         return self.verdict in ("faster", "slower")
+
+    @property
+    def look(self) -> Look:
+        """Return how it is drawn: filled if one of the two is faster."""
+        return SETTLED if self.settled else OPEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +151,19 @@ def draw(info: Info) -> go.Figure:
     sigmas = [point.feature for point in every]
     sigma = log_axis(sigmas, before="" if all(sigmas) else "0")
     ratios = log_axis([*(point.ratio for point in every), 1.0], least_span=4.0)
-    titles = [_title(panel) for panel in info.panels]
-    figure = panels(titles, [PANEL_PX] * len(info.panels), 2, across=2)
+    titles = [title(panel) for panel in info.panels]
+    figure = panels(titles, [PANEL_PX] * len(info.panels), 4, across=2)
+    legend = Legend()
     for row, panel in enumerate(info.panels, start=1):
         figure.add_trace(_unity(sigma), row=row, col=1)
-        for settled in (True, False):
-            points = [point for point in panel.points if point.settled == settled]
-            figure.add_trace(_markers(points, settled, sigma, legend=row == 1), row=row, col=1)
+        for look in (SETTLED, OPEN):
+            of_look = [point for point in panel.points if point.look == look]
+            others, papers = (
+                [p for p in of_look if bool(original(p.matrix.name)) == is_papers] for is_papers in (False, True)
+            )
+            figure.add_trace(_markers(others, look, sigma, legend), row=row, col=1)
+            if papers:
+                figure.add_trace(_markers(papers, of_paper(look), sigma, legend), row=row, col=1)
     figure.update_xaxes(**sigma.settings)
     figure.update_yaxes(**ratios.settings, title_text="speedup")
     figure.update_xaxes(title_text=info.over.title, title_standoff=4, row=len(info.panels), col=1)
@@ -168,10 +199,11 @@ def summary(info: Info) -> str:
         return f"{NOTHING} Select another pair above."
     several = len({panel.place for panel in info.panels}) > 1
     axis = f"Speedup of one format over another (fastest kernel of each), by {info.over.title}."
-    return caption(axis, (_count(panel, panel.place if several else ()) for panel in info.panels))
+    return caption(axis, (counts(panel, panel.place if several else ()) for panel in info.panels))
 
 
-def _title(panel: Panel) -> str:
+def title(panel: Panel) -> str:
+    """Return the title of a panel: its pair, with the figure of the paper, and its device and cache state."""
     figure = f"Fig. {PAPER_PAIRS[panel.pair]}: " if panel.pair in PAPER_PAIRS else ""
     return f"{figure}{escape(' vs '.join(panel.pair))} · {place_in_words(panel.place)}"
 
@@ -216,18 +248,20 @@ def _unity(sigma: LogAxis) -> go.Scatter:
     )
 
 
-def _markers(points: Sequence[Point], settled: bool, sigma: LogAxis, legend: bool) -> go.Scatter:
-    name = "faster or slower" if settled else "equal or inconclusive"
-    symbol, outline = ("circle", 0.5) if settled else ("circle-open", 1.5)
+def of_paper(look: Look) -> Look:
+    """Return the look of the matrices of the paper: diamonds."""
+    return replace(look, name=f"{OF_PAPER}, {look.name}", symbol=look.symbol.replace("circle", "diamond"))
+
+
+def _markers(points: Sequence[Point], look: Look, sigma: LogAxis, legend: Legend) -> go.Scatter:
+    color = OKABE_ITO[5 if look.symbol.startswith("diamond") else 0]
     errors = markers.intervals([point.ratio for point in points], [point.interval for point in points], width=0)
     return markers.points(
-        [(point.feature or sigma.before, point.ratio, _hover(point), *point.measurements) for point in points],
-        markers.point(OKABE_ITO[0], symbol, 9, outline),
-        name=name,
-        legendgroup=name,
-        showlegend=legend,
+        [(point.feature or sigma.before, point.ratio, hover(point), *point.measurements) for point in points],
+        markers.point(color, look.symbol, 9, look.outline),
+        **legend.entry(look.name),
         error_y=errors,
-        meta={"role": "point" if settled else "unsettled"},
+        meta={"role": look.role},
     )
 
 
@@ -235,16 +269,18 @@ def _features(matrix: MatrixFeatures) -> tuple[str, str, str]:
     return units.number(matrix.sigma), units.number(matrix.ave), units.count(matrix.max_min)
 
 
-def _hover(point: Point) -> str:
+def hover(point: Point) -> str:
+    """Return the hover text of a point: both kernels, the verdict, and the features of the matrix."""
     sigma, ave, max_min = _features(point.matrix)
     first, second = point.kernels
     verdict = f"{first}: speedup {units.ratio(point.ratio)} vs {second}, {verdict_text(point.verdict)}"
     return markers.hover(point.matrix.name, "", verdict, f"σ {sigma}, ave {ave}, max − min {max_min}")
 
 
-def _count(panel: Panel, place: Sequence[str]) -> str:
+def counts(panel: Panel, place: Sequence[str]) -> str:
+    """Return how often the first of the pair is faster and slower, and its mean speedup, as a sentence."""
     verdicts = [point.verdict for point in panel.points]
-    counts = f"faster on {verdicts.count('faster')} of {len(verdicts)}, slower on {verdicts.count('slower')}"
+    both = f"faster on {verdicts.count('faster')} of {len(verdicts)}, slower on {verdicts.count('slower')}"
     of = "" if panel.decided == len(verdicts) else f" over the {panel.decided} conclusive ones"
     mean = f"; geometric-mean speedup {units.ratio(panel.mean)}{of}" if panel.mean else ""
-    return f"{', '.join((' vs '.join(panel.pair), *place))}: {counts}{mean}."
+    return f"{', '.join((' vs '.join(panel.pair), *place))}: {both}{mean}."

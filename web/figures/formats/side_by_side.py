@@ -1,24 +1,26 @@
 """Figures 11 and 12 of the PELLR paper: its formats side by side, matrix by matrix."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.formats.paper import FIGURE_11, FIGURE_12, SERIES, name_of
-from gpu_engine.findings.ranking import join
+from gpu_engine.findings.formats.paper import FIGURE_11, FIGURE_12, SERIES, name_of, original
+from gpu_engine.findings.ranking import join, rank
 from gpu_engine.records import Measurement
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import column, gflops, number, seconds
 from web.figures import markers
-from web.figures.base import blank, escape, shorten
+from web.figures.base import blank, caption, escape, shorten
 from web.figures.formats.groups import (
     NO_RESULTS,
     Groups,
     Place,
     Rate,
     by_place,
+    left_out,
     place_in_words,
     rate_of,
 )
@@ -27,7 +29,7 @@ from web.palette import style
 
 BAR_PX, BETWEEN_PX = 8, 12
 MATRICES_MAX = 20
-"""Maximum number of matrices in the drawing, the first of the selection; the table has all."""
+"""Maximum number of matrices in the drawing if none of the paper was measured; the table has all."""
 
 SERIES_PARAMETER = "series"
 """Name of the parameter that selects the formats: all, or those of a figure of the PELLR paper."""
@@ -49,13 +51,16 @@ class Line:
 class Panel:
     """The matrices on one device in one cache state by ascending sigma.
 
-    bars  the first MATRICES_MAX of the selection by label; formats: those with a time on any of these matrices
+    bars     those of the paper by label, or the first MATRICES_MAX of the selection if there are none
+    formats  those with a time on any of these matrices
+    papers   whether the bars are of the matrices of the paper
     """
 
     place: Place
     lines: tuple[Line, ...]
     bars: Mapping[str, Line]
     formats: tuple[str, ...]
+    papers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +118,34 @@ def table(info: Info) -> Table:
 
 
 def summary(info: Info) -> str:
-    """Return what the bars show, and which matrices they omit."""
-    most = max((len(panel.lines) for panel in info.panels), default=0)
-    rest = markers.omission(min(MATRICES_MAX, most), most)
+    """Return what the bars show, how often each format is the fastest there, and which matrices they omit."""
     what = f"Throughput of the fastest kernel of each format{_of_figure(info.series)}"
     rates = (rate for panel in info.panels for line in panel.lines for rate in line.fastest.values())
     intervals = markers.with_intervals(rate.measurement for rate in rates)
-    return f"{what}{intervals}. Matrices are sorted by ascending σ from the top.{rest}"
+    order = f"Matrices are sorted by ascending σ from the top.{_omission(info)}"
+    return caption(f"{what}{intervals}. {order}", filter(None, map(_wins, info.panels)))
+
+
+def _omission(info: Info) -> str:
+    """Return a sentence on the matrices that have no bars."""
+    panel = max(info.panels, key=lambda panel: len(panel.lines), default=None)
+    if panel is None:
+        return ""
+    visible, total = len(panel.bars), len(panel.lines)
+    if panel.papers and visible < total:
+        return f" Showing the {visible} of the paper among {total}; the table has all."
+    return markers.omission(visible, total)
+
+
+def _wins(panel: Panel) -> str:
+    """Return on how many of the drawn matrices each format is the fastest or tied, the most frequent first."""
+    rankings = [rank([rate.measurement for rate in line.fastest.values()]) for line in panel.bars.values()]
+    decided = [ranking for ranking in rankings if ranking.leaders]
+    wins = Counter(name_of(m) for ranking in decided for m in ranking.leaders)
+    if not wins:
+        return ""
+    named = join([f"{name} on {number}" for name, number in wins.most_common()])
+    return f"Fastest or tied, {place_in_words(panel.place)}: {named} of {left_out(len(decided), 0)}."
 
 
 def _of_figure(series: str) -> str:
@@ -143,10 +169,11 @@ def _timed(groups: Groups, names: Sequence[str]) -> list[str]:
 
 def _panel(place: Place, groups: Groups, data: StudyData) -> Panel:
     lines = {i: _line(data.matrix(i), groups[i]) for i in data.by_sigma(groups)}
-    first = list(groups)[:MATRICES_MAX]
+    papers = [i for i in groups if original(data.matrix(i).name)]
+    first = papers or list(groups)[:MATRICES_MAX]
     labels = _labels(data.by_sigma(first), data)
     formats = _timed({i: groups[i] for i in first}, FIGURES[data.choice(SERIES_PARAMETER)])
-    return Panel(place, tuple(lines.values()), {labels[i]: lines[i] for i in labels}, tuple(formats))
+    return Panel(place, tuple(lines.values()), {labels[i]: lines[i] for i in labels}, tuple(formats), bool(papers))
 
 
 def _line(matrix: MatrixFeatures, group: Sequence[Measurement]) -> Line:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -5,7 +6,13 @@ import pytest
 from gpu_engine.advisor.gpus import FITTED, gpu_named
 from gpu_engine.advisor.work import Work
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.formats.iterations import Forecast, correlation_of_logs, forecasts, steps
+from gpu_engine.findings.formats.iterations import (
+    Forecast,
+    correlation_of_logs,
+    forecasts,
+    mean_speedups,
+    steps,
+)
 from gpu_engine.records import Measurement
 from tests.samples.formats import sized, timed
 
@@ -27,7 +34,8 @@ STORED = {
     "sectors_slice": 0.5,
 }
 KNOWN = MatrixFeatures("known", 1000, 1000, 10_000, 10.0, 10.0, stored=STORED)
-H200: dict[str, Any] = {"environment": {"device": "NVIDIA H200"}, "device": "cuda:0"}
+FLOORS: dict[str, Any] = {"roofline_s": 1e-7, "gather_probe_s": 1e-7}
+H200: dict[str, Any] = {"environment": {"device": "NVIDIA H200"}, "device": "cuda:0", **FLOORS}
 
 
 def both(matrix: str, ratio: float, **fields: Any) -> list[Measurement]:
@@ -90,3 +98,18 @@ def test_the_correlation_is_that_of_the_logarithms() -> None:
     assert correlation_of_logs([(1.0, 4.0), (10.0, 2.0), (100.0, 1.0)]) == pytest.approx(-1.0)
     assert correlation_of_logs([(1.0, 2.0), (None, 9.0), (2.0, 2.0)]) is None
     assert correlation_of_logs([(1.0, 2.0), (1.0, 3.0), (1.0, 4.0)]) is None, "nothing is predicted"
+
+
+def test_matrices_whose_warps_run_at_once_have_means_of_their_own() -> None:
+    resident = FITTED.resident_warps * 32
+    small, large = (
+        MatrixFeatures("m", rows, stored={"n_iter_ellr": 4, "n_iter_pellr": 1}) for rows in (resident, resident + 1)
+    )
+    every = [forecast(*both("m1", ratio, **H200), matrix=matrix) for matrix, ratio in ((small, 2.0), (large, 3.0))]
+    assert [each.runs_at_once for each in every] == [True, False]
+    means = {at_once: mean_speedups(every, at_once) for at_once in (True, False)}
+    assert [(each.matrices, each.iterations) for each in means.values() if each] == [(1, 4.0)] * 2
+    assert [each.measured for each in means.values() if each] == pytest.approx([2.0, 3.0])
+    unknown = forecast(*both("m1", 2.0), matrix=small)
+    assert (unknown.runs_at_once, mean_speedups([unknown], True), mean_speedups([unknown], False)) == (None, None, None)
+    assert mean_speedups([replace(every[0], busy=True)], True) is None

@@ -7,7 +7,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.records import CACHES
 from tests.samples.formats import HOSTILE, sized, study_of, timed, titles, untimed
 from web.figures.base import Figure, escape
-from web.figures.formats import devices, iterations, predicted
+from web.figures.formats import devices, iterations, paper_speedups, predicted
 from web.figures.formats.groups import NO_QUIET, NO_RESULTS, NO_TIME
 from web.figures.formats.ratio import NOTHING
 from web.studies.formats import FIGURES
@@ -24,11 +24,12 @@ EMPTY = {
     "regret": (predicted.NOTHING, ""),
     "systems": (devices.NOTHING, devices.NOTHING),
     "ratio": (NOTHING, NOTHING),
+    "paper-speedups": (paper_speedups.NOTHING, paper_speedups.NOTHING),
 }
 """Figure → its title and how its summary begins where there is nothing to draw; of the others NO_RESULTS, NO_TIME."""
 
-OTHERWISE = ("predicted", "regret", "systems")
-"""The first two have no panel of a device that the advisor has no model of, the last one has devices in one."""
+OTHERWISE = ("paper-speedups", "predicted", "regret", "systems")
+"""Figures of matrices of the paper, of devices with a model of the advisor (two), and of several devices per panel."""
 
 every_figure = pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
 faceted_figure = pytest.mark.parametrize(

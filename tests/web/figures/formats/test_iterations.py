@@ -1,3 +1,6 @@
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from gpu_engine.findings.data import StudyData
@@ -16,6 +19,7 @@ DATA = StudyData(
     ],
     {matrix: sized(matrix) for matrix in IDS},
 )
+H200: dict[str, Any] = {"environment": {"device": "NVIDIA H200"}, "roofline_s": 1e-7, "gather_probe_s": 1e-7}
 FOUND = Panels(
     (Panel(("cuda:0", "warm"), (Forecast(sized("rough"), 2.0, 1.1, 1.25, (1.2, 1.3)),), 0.54, 0.66),),
 )
@@ -55,3 +59,13 @@ def test_the_sentence_says_how_well_either_agrees_and_what_the_paper_shows() -> 
 def test_the_table_has_what_the_ratio_is_made_of() -> None:
     row = tuple(cell.replace(THIN, " ") for cell in table(FOUND).rows[0])
     assert row == ("rough", "cuda:0", "warm", "6 250", "3 125", "2.00 ×", "1.10 ×", "1.25 ×")
+
+
+def test_the_details_compare_matrices_whose_warps_run_at_once_with_larger_ones() -> None:
+    on_gpu = [
+        timed(m.kernel, m.median_s or 0.0, matrix=m.matrix_id, device="cuda:0", **H200) for m in DATA.measurements
+    ]
+    text = summary(info(replace(DATA, measurements=on_gpu))).replace(THIN, " ")
+    assert "on the 3 whose warps the GPU can run at once, equation (1) predicts 2.00 ×, and 1.69 × is measured" in text
+    assert "more warps" not in text
+    assert "geometric means" not in summary(info(DATA)), "the size of a CPU is not known"

@@ -96,3 +96,11 @@ def test_the_preset_of_imbalance_is_over_the_spread_of_the_row_lengths() -> None
     (panel,) = seen.panels
     assert (panel.pair, [point.feature for point in panel.points]) == (("csr", "coo"), [60.0])
     assert draw(seen).layout.xaxis.title.text == "max − min of the row lengths"
+
+
+def test_matrices_of_the_paper_have_a_look_of_their_own() -> None:
+    matrices = {**MATRICES, "m4": sized("memplus (stand-in)", 22.0), "m5": sized("lnsp3937", 3.1)}
+    records = [*RECORDS, *pair(1e-3, 2e-3, "m4"), *pair(1e-3, 1.01e-3, "m5")]
+    figure = draw(info(StudyData(records, matrices)))
+    looks = {trace["marker"]["symbol"]: trace["x"] for role in ("point", "unsettled") for trace in traces(figure, role)}
+    assert (looks["diamond"], looks["diamond-open"], looks["circle"]) == ([22.0], [3.1], [0.5, 20.0])

@@ -72,8 +72,28 @@ def test_a_picture_has_so_many_matrices_and_the_table_all() -> None:
     every = [m for number in range(30) for m in pair(f"m{number}")]
     many = info(StudyData(every, chosen={"series": ("figure-12",)}))
     assert (len(many.panels[0].bars), len(many.panels[0].lines)) == (MATRICES_MAX, 30)
-    assert summary(many).endswith("Showing the first 20 of 30; the table has all.")
-    assert "Drawn" not in summary(INFO)
+    assert "the first 20 of 30;" in summary(many)
+    assert "the table has all" not in summary(INFO)
+
+
+def test_the_matrices_of_the_paper_are_drawn_alone_and_the_table_has_all() -> None:
+    names = ("rough", "memplus (stand-in)", "e40r0100", "lnsp3937")
+    matrices = {f"m{n}": sized(name, sigma=9.0 - n) for n, name in enumerate(names)}
+    measured = [m for matrix in matrices for m in pair(matrix)]
+    of_paper = info(StudyData(measured, matrices, chosen={"series": ("figure-12",)}))
+    assert list(of_paper.panels[0].bars) == ["lnsp3937", "e40r0100", "memplus (stand-in)"]
+    assert len(table(of_paper).rows) == 4
+    assert "the 3 of the paper among 4;" in summary(of_paper)
+
+
+def test_the_summary_counts_the_fastest_formats() -> None:
+    measured = [
+        *(timed(kernel, ms * 1e-3, matrix="m1") for kernel, ms in (("pellr/warp", 2), ("csr/vector16", 1))),
+        *(timed(kernel, ms * 1e-3, matrix="m2") for kernel, ms in (("pellr/warp", 9), ("csr/vector16", 1))),
+        *(timed(kernel, ms * 1e-3, matrix="m3") for kernel, ms in (("pellr/warp", 3), ("csr/vector16", 3))),
+    ]
+    counted = summary(info(StudyData(measured, MATRICES, chosen={"series": ("figure-12",)})))
+    assert "CSRV on 3 and PELLR on 1 of 3 matrices." in counted
 
 
 def test_equal_names_stay_apart_and_are_text() -> None:
