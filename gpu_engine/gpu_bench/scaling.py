@@ -6,8 +6,10 @@ from typing import Any
 from gpu_engine.gpu_bench.benchmark_matrices import Subject
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.measuring import recorded
+from gpu_engine.gpu_bench.multigpu_matrices import weak_divisor
 from gpu_engine.measure import Bench
 from gpu_engine.multigpu.device_group import device_count, open_devices
+from gpu_engine.multigpu.from_host.strategies import PAPER_STRATEGIES
 from gpu_engine.multigpu.numa import on_several_nodes
 from gpu_engine.multigpu.partition import PARTITIONINGS
 from gpu_engine.multigpu.workload import Setting
@@ -17,26 +19,31 @@ from gpu_engine.sampling import run as sampling
 from gpu_engine.studies.scaling import ScalingParams, case_of, settings
 from gpu_engine.studies.scaling.experiment import ScalingExperiment, ScalingPlan
 
+STAYING: dict[str, Any] = {
+    "workload": ("resident", "iterate"),
+    "partitionings": ("pCSR",),
+    "kernel_library": ("sparsight", "cusparse"),
+}
+"""Parameters of matrices that stay on the devices: strong scaling."""
+
+WEAK: dict[str, Any] = {"workload": ("resident", "iterate"), "partitionings": ("pCSR",), "overlap": ("on",)}
+"""Parameters of the smaller matrices of weak scaling, each of which is compared with a larger one of its kind."""
+
 PASSES: tuple[dict[str, Any], ...] = (
     {"workload": ("cold",)},
     # The merge on every device is not in the paper.
     {"workload": ("cold",), "strategies": ("p*-opt",), "merge": ("device",)},
     {"workload": ("cold",), "strategies": ("p*-opt",), "kernel_library": ("cusparse",)},
-    {
-        "workload": ("resident", "iterate"),
-        "partitionings": ("pCSR",),
-        "exchange": ("halo", "all-gather"),
-        "kernel_library": ("sparsight", "cusparse"),
-    },
+    STAYING,
+    {"workload": ("iterate",), "partitionings": ("pCSR",), "exchange": ("all-gather",)},
 )
-"""Parameters for a matrix; matrices of the paper get only the measurements of the paper and one further merge."""
+"""Parameters for a matrix that is not in the paper."""
 
-PARTS: dict[str, Any] = {
-    "workload": ("resident", "iterate"),
-    "partitionings": ("pCSR",),
-    "kernel_library": ("sparsight", "cusparse"),
-}
-"""Parameters for matrices that fill a device, few of which fit at once."""
+PAPER: tuple[dict[str, Any], ...] = (
+    {"workload": ("cold",), "strategies": tuple(strategy.name for strategy in PAPER_STRATEGIES)},
+    {"workload": ("cold",), "strategies": ("p*-opt",), "partitionings": ("pCSC",), "merge": ("device",)},
+)
+"""Parameters for a matrix of the paper: its strategies with its merges, and our merge of columns on every device."""
 
 NUMA: dict[str, Any] = {
     "workload": ("cold",),
@@ -49,20 +56,19 @@ NUMA: dict[str, Any] = {
 RANKS: dict[str, Any] = {"workload": ("pagerank",), "partitionings": ("pCSR",), "exchange": ("all-gather",)}
 """Further parameters for the skewed matrix, which is a graph, and the only ones for graphs with few links."""
 
-RATIOS: tuple[dict[str, Any], ...] = (
-    {"workload": ("cold",), "strategies": ("p*-opt",), "cold_balance": ("paper", "rows"), "partitionings": ("pCSR",)},
-    {"workload": ("resident",), "partitionings": ("pCSR",)},
-)
-"""Parameters for matrices with two row lengths: equal rows against equal nonzeros."""
+RATIOS: dict[str, Any] = {"workload": ("resident",), "partitionings": ("pCSR",)}
+"""Parameters for matrices with two row lengths: equal rows against equal nonzeros, as in Figure 6 of the paper."""
 
 
 def measure(
     subjects: Sequence[Subject], matrix_cache: MatrixCache, bench: Bench, rounds: int, say: Callable[[str], None]
 ) -> Iterator[Measurement | Trace]:
     """Yield the measurements, matrix by matrix."""
-    with open_devices(bench.device, device_count(bench.device)) as devices:
+    count = device_count(bench.device)
+    with open_devices(bench.device, count) as devices:
         several = on_several_nodes(devices)
-    for subject in subjects:
+    # Weak scaling compares one device with as many as the larger matrix has more rows.
+    for subject in (each for each in subjects if weak_divisor(each) <= count):
         say(f"measuring {subject.name}")
         chosen = chosen_settings(passes(subject, rounds, several), bench.device)
         cases = [case_of(subject.name, setting) for setting in chosen]
@@ -81,10 +87,10 @@ def chosen_settings(parameters: Iterable[ScalingParams], device: DeviceInfo) -> 
 def passes(subject: Subject, rounds: int, several_nodes: bool = False) -> Iterator[ScalingParams]:
     """Yield the parameters for a matrix, on all numbers of devices."""
     chosen = {
-        "shared ratio": RATIOS,
-        "shared paper": PASSES[:2],
+        "shared ratio": (RATIOS,),
+        "shared paper": PAPER,
         "shared skewed": (*PASSES, RANKS),
-        "shared parts": (PARTS,),
+        "shared parts": (WEAK if weak_divisor(subject) > 1 else STAYING,),
         "shared links": (RANKS,),
     }.get(subject.group, PASSES)
     numa = [NUMA] if several_nodes and subject.group in ("shared", "shared skewed", "shared paper") else []

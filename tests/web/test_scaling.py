@@ -1,9 +1,12 @@
 """What only `/scaling` has: works apart, virtual devices called so, phases as shares, the paper's conclusions."""
 
+from dataclasses import replace
+
 import pytest
 from fastapi.testclient import TestClient
 
-from gpu_engine.findings.scaling.cases import WORKS
+from gpu_engine.findings.conclusions import SCOPES
+from gpu_engine.findings.scaling.cases import WORKS, no_control_text
 from gpu_engine.findings.scaling.conclusions import STATEMENTS
 from gpu_engine.text.units import THIN
 from server import devices
@@ -127,19 +130,18 @@ def test_the_page_of_a_job_shows_the_first_figure_that_says_something(
 
 def test_the_papers_conclusions_stand_beside_what_the_shown_device_says(client: TestClient, scaled: str) -> None:
     page = get(client, "/scaling")
-    found = {row[0]: row[1:] for row in page.context["conclusions"].tables[0].table.rows}
-    assert len(found) == len(STATEMENTS) == len(page.context["conclusions"].tables[0].table.rows)
-    assert {cells[2] for cells in found.values()} == {ON_GPU}
-    says, numbers, _, _ = next(cells for text, cells in found.items() if text.startswith("Baseline is the slowest"))
-    assert (says, numbers.replace(THIN, " ")) == (
-        "agrees",
-        "Holds for 2 of 2. For web_graph pCSR p* 2.00 × baseline (faster), p*-opt 1.25 × p* (faster); "
-        "fem3 pCSR p* 2.00 × baseline (faster), p*-opt 1.25 × p* (faster).",
+    rows = page.context["conclusions"].tables[0].table.rows
+    assert {row[0] for row in rows} == {statement.text for statement in STATEMENTS}
+    assert {row[4] for row in rows} == {ON_GPU}
+    (order,) = (row for row in rows if row[0].startswith("Baseline is the slowest") and row[1] == SCOPES["all"])
+    assert order[2] == "agrees"
+    assert (
+        order[3].replace(THIN, " ").startswith("Holds for 4 of 4. For web_graph pCSR on 2 p* 1.50 × baseline (faster)")
     )
     assert SCALING.conclusions
     assert SCALING.conclusions.heading in page.text
     device = get(client, "/scaling?device=cpu").context["findings"][0].finding.device
-    assert {row[3] for row in get(client, "/scaling?device=cpu").context["conclusions"].tables[0].table.rows} == {
+    assert {row[4] for row in get(client, "/scaling?device=cpu").context["conclusions"].tables[0].table.rows} == {
         f"{device} (simulated)"
     }
     assert SCALING.conclusions.heading not in get(client, "/scaling?job=j1").text
@@ -181,3 +183,16 @@ def test_what_was_skipped_says_why(client: TestClient, database: Database, scale
     page = get(client, "/scaling?job=j4")
     assert page.context["findings"][0].finding.rows[-1].reason == "the matrix is not square"
     assert "on NVIDIA H200 (cuda:0): the matrix is not square." in words(page.text)
+
+
+def test_gpus_without_a_control_kernel_are_marked(client: TestClient, database: Database, scaled: str) -> None:
+    without = [replace(m, aa_gap=None) for m in cold("m1", "cuda:0")]
+    add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, without, study="scaling")
+    assert get(client, "/scaling?job=j4").context["caveat"] == no_control_text()
+    summaries = {}
+    for job in ("j3", "j4"):
+        figures = get(client, f"/scaling?job={job}").context["figures"]
+        summaries[job] = next(f.chart.summary for f in figures if f.name == "scaling-cold")
+    assert no_control_text() in summaries["j4"]
+    assert no_control_text() not in summaries["j3"]
+    assert "0.1\u202f%" in summaries["j3"]

@@ -1,11 +1,39 @@
 """Paper on MSREP, a framework for sparse matrices on several GPUs, arXiv 2022."""
 
+from collections.abc import Mapping
+
+from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling import conclusions as scaling
-from web.papers.base import Exhibit, Paper, Place, Trial, drawing
+from gpu_engine.findings.scaling.groups import devices_in_words
+from gpu_engine.findings.scaling.merges import merge_shares
+from gpu_engine.findings.scaling.paper import NAMES, stand_ins
+from gpu_engine.records import Measurement
+from gpu_engine.text import units
+from web.components import Link
+from web.papers.base import Exhibit, Outlook, Paper, Place, Trial, drawing, study_table
+from web.papers.drawings import msrep as drawings
 
 COLD = Place("scaling", "scaling-cold")
 PHASES = Place("scaling", "scaling-phases")
-BALANCE = Place("scaling", "scaling-balance")
+BALANCE = Place("scaling", "scaling-balance", most=len(NAMES))
+RATIO = Place("scaling", "scaling-ratio")
+STAYING = Place("scaling", "scaling-staying")
+ITERATION = Place("scaling", "scaling-iteration")
+
+
+def _largest(results: Mapping[str, StudyData]) -> str:
+    """Return the most nonzeros of a matrix that several GPUs share, with their number; empty without any."""
+    data = results["scaling"]
+    shared = [m for m in data.measurements if m.median_s and (m.details.devices or 1) > 1 and m.backend == "cuda"]
+
+    def size(m: Measurement) -> tuple[int, int]:
+        return data.matrix(m.matrix_id).nnz, m.details.devices or 1
+
+    if not shared:
+        return ""
+    nonzeros, devices = size(max(shared, key=size))
+    return f"{units.count(nonzeros)} nonzeros on {devices_in_words(devices, virtual=False)}"
+
 
 MSREP = Paper(
     name="msrep",
@@ -37,26 +65,27 @@ MSREP = Paper(
         drawing(
             "Figures 1 to 4",
             "A matrix of six rows, and its arrays in COO, CSR, and CSC.",
-            absent="Drawings; tests build the partitions of this matrix.",
+            drawing=drawings.figures_1_to_4,
         ),
         drawing(
             "Figure 5",
             "Balance by rows gives the GPUs different numbers of nonzeros.",
             (BALANCE,),
+            drawing=drawings.figure_5,
         ),
         Exhibit(
             "Figure 6",
             "GFLOP/s by the ratio of nonzeros between two halves of eight GPUs.",
             "559 of 1,028 GFLOP/s if half of the GPUs have a tenth of the nonzeros of the others.",
-            (BALANCE, Place("scaling", "scaling-staying")),
-            why="The ratio is (1 + 1/r)/2 if the time of a partition is proportional to its nonzeros. Small "
-            "partitions, and partitions with more rows, take longer.",
+            (RATIO,),
+            why="The time of a partition is proportional to its nonzeros if nothing else counts. Then equal rows reach "
+            "(1 + 1/r)/2 of the performance. Launches and vectors take time that does not depend on r.",
         ),
-        drawing("Figure 7", "Equal nonzeros per GPU, with cut rows.", (BALANCE,)),
+        drawing("Figure 7", "Equal nonzeros per GPU, with cut rows.", (BALANCE,), drawing=drawings.figure_7),
         drawing(
             "Figures 8 to 10",
             "The matrix of Figure 1 in four partitions as pCSR, pCSC, and pCOO.",
-            absent="Examples; tests check all of their numbers.",
+            drawing=drawings.figures_8_to_10,
         ),
         drawing(
             "Figures 11 and 12",
@@ -66,23 +95,33 @@ MSREP = Paper(
         drawing(
             "Figures 13 to 15",
             "Two-level partitioning, and the merge by rows and by columns.",
-            absent="Drawings of the method; the figure of the phases shows the cost of the merge.",
+            drawing=drawings.figures_13_to_15,
         ),
         Exhibit(
             "Table 2",
             "Six matrices of the SuiteSparse collection: rows, nonzeros, exponent of the power law.",
             "45 thousand to 9 million rows, 28 to 283 million nonzeros, R from 1.03 to 3.09.",
             (Place("scaling", "structure"),),
-            unsaid="Properties of files that are not part of Sparsight; the reference matrices are larger.",
+            unsaid="Properties of files that are not part of Sparsight. Stand-ins have their mean row lengths and R, "
+            "and a share of the rows that keeps at least 28 million nonzeros.",
+            table=study_table("scaling", stand_ins),
         ),
         Exhibit(
             "Figure 16",
             "Share of the time in partitioning, by format, strategy, and number of GPUs.",
-            "Baseline, CSR and CSC: 3.8 to 9 % on Summit, 0.5 to 2.3 % on DGX-1. Baseline, COO: 72 to 85 % and 38 to "
-            "62 %. p*-opt: below 2 % for most.",
+            "p*-opt: below 2 % for most. COO is the most expensive. p* costs no more than baseline.",
             (PHASES,),
-            why="It depends on the memory and links of the host, which are different on the machines of the paper.",
+            why="The paper counts the copies to the GPUs as partitioning. Sparsight judges the partitioning alone, on "
+            "every number of GPUs.",
             sources=("Figure 16", "§5.4"),
+        ),
+        Exhibit(
+            "Section 5",
+            "Share of the time in partitioning with baseline, on two machines.",
+            "CSR and CSC: 3.8 to 9 % on Summit, 0.5 to 2.3 % on DGX-1. COO: 72 to 85 % and 38 to 62 %.",
+            (PHASES,),
+            unsaid="The two ranges of a format exclude each other, so no machine can agree with both. The shares "
+            "depend on the memory and the links of the host.",
         ),
         Exhibit(
             "Figures 17 and 18",
@@ -95,14 +134,18 @@ MSREP = Paper(
             "Share of the time in merging, for HV15R.",
             "p*-opt: below 3.8 % for CSR, 9 % for CSC, and 17 % for COO.",
             (PHASES,),
+            why="The paper merges columns on one GPU (gather). Sparsight can also merge them on every GPU; such cases "
+            "are not judged.",
             sources=("Figure 19", "§5.5"),
+            table=study_table("scaling", merge_shares),
         ),
         Exhibit(
             "Figure 20",
             "Speedup with and without NUMA placement.",
             "Summit: no scaling beyond three GPUs without it. DGX-1: no consistent effect.",
             (Place("scaling", "conclusions"),),
-            why="It needs a host with GPUs on several NUMA nodes.",
+            why="It needs a host with GPUs on several NUMA nodes. The two machines of the paper differ, so only a "
+            "slowdown would contradict both.",
             sources=("Figure 20", "§5.6"),
         ),
         Exhibit(
@@ -117,16 +160,34 @@ MSREP = Paper(
         Exhibit(
             "Figures 22 and 23",
             "Speedup of each matrix on the two machines, with all optimizations.",
-            places=(COLD, Place("scaling", "scaling-staying")),
-            unsaid="The text has no numbers beyond those of Figure 21, and the matrices are different.",
+            places=(COLD, STAYING),
+            unsaid="The text has no numbers beyond those of Figure 21.",
         ),
     ),
     trial=Trial(
         study="scaling",
-        params={"partitionings": ["pCSR", "pCSC", "pCOO"], "merge": ["paper"]},
-        names=("mouse_gene", "wb-edu", "com-LiveJournal", "hollywood-2009", "com-Orkut", "HV15R"),
+        params={"partitionings": ["pCSR", "pCSC", "pCOO"], "merge": ["paper"], "sampling": "fixed"},
+        names=NAMES,
         generate=("rmat20",),
         note="SpMV from host memory with baseline, p*, and p*-opt on 1, 2, 4 … devices. Repeated and iterated SpMV "
         "with the matrix on the devices. On a CPU, the devices are simulated.",
+    ),
+    outlook=(
+        Outlook("Other kernels based on CSR, CSC, and COO, such as SpMM", "§1", "not yet"),
+        Outlook(
+            "Distributed GPU systems",
+            "§6",
+            "partly",
+            (Link("several hosts", "/docs/scaling#several-hosts"),),
+            "no reference results on GPUs of several hosts",
+        ),
+        Outlook(
+            "Matrices that are too large for one GPU",
+            "§1",
+            "partly",
+            (STAYING, Link("partitions that the devices generate", "/docs/scaling#the-benchmark")),
+            _largest,
+        ),
+        Outlook("Graph algorithms on several GPUs", "§6", "partly", (ITERATION,), "PageRank"),
     ),
 )

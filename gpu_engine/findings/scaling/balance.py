@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import COLD, RESIDENT, STAYING, WORKS, imbalance
-from gpu_engine.findings.scaling.groups import Series, WorkGroup, number_of, work_groups
+from gpu_engine.findings.scaling.groups import WorkGroup, number_of, work_groups
+from gpu_engine.findings.scaling.series import Series
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table

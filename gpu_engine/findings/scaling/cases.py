@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from gpu_engine.multigpu.from_host.spmv import COLD_PHASES
 from gpu_engine.records import Measurement
-from gpu_engine.verdicts.verdict import VerdictKind, compare
+from gpu_engine.text import units
+from gpu_engine.verdicts.verdict import UNKNOWN_GAP, VerdictKind, compare
 
 COLD, RESIDENT, ITERATE, PAGERANK = "cold", "resident", "iterate", "pagerank"
 
@@ -91,3 +92,15 @@ def imbalance(m: Measurement) -> float | None:
     """Return nonzeros of the largest partition / mean; its inverse is the largest possible efficiency."""
     entries = m.details.entries_by_device
     return max(entries) * len(entries) / sum(entries) if sum(entries) else None
+
+
+def has_control(m: Measurement) -> bool:
+    """Return whether a control kernel ran twice in the rounds of a measurement (A/A)."""
+    return m.aa_gap is not None
+
+
+def no_control_text() -> str:
+    """Return the sentence on records without a control kernel, with the noise that verdicts assume."""
+    return (
+        f"Recorded without a control kernel (A/A): differences below {units.percent(UNKNOWN_GAP['scaling'])} are noise."
+    )

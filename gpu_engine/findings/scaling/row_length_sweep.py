@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import COLD, RESIDENT, imbalance
-from gpu_engine.findings.scaling.groups import BASELINE, LINES, Series, WorkGroup, number_of, work_groups
-from gpu_engine.generators import two_level
-from gpu_engine.generators.two_level import TwoLevelParams
+from gpu_engine.findings.scaling.groups import WorkGroup, number_of, work_groups
+from gpu_engine.findings.scaling.paper import ratio_of
+from gpu_engine.findings.scaling.series import BASELINE, LINES, Series
 from gpu_engine.records import Measurement
 
 SWEPT = (COLD, RESIDENT)
@@ -23,6 +22,7 @@ class Point:
     series    series with equal rows
     allowed   relative speed that the largest partition allows: (1 + 1/ratio)/2 if half of the rows are long
     measured  measured relative speed
+    measurement, balanced  with equal rows, and with equal nonzeros
     """
 
     matrix: str
@@ -32,6 +32,7 @@ class Point:
     allowed: float
     measured: float
     measurement: Measurement
+    balanced: Measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +73,19 @@ def sweeps(data: StudyData) -> list[Sweep]:
     return [sweep for sweep in made if len(sweep.allowed) > 1]
 
 
-def point_of(group: WorkGroup, data: StudyData) -> Point | None:
-    """Return the point for the chosen number of devices; None for other matrices, or without both balances."""
-    matrix, devices = data.matrix(group.matrix_id), number_of(group, data)
+def point_of(group: WorkGroup, data: StudyData, devices: int = 0) -> Point | None:
+    """Return the point for a number of devices; None for other matrices, or without both balances.
+
+    devices  0: the number chosen by the user, else the most
+    """
+    matrix, devices = data.matrix(group.matrix_id), devices or number_of(group, data)
     ratio = ratio_of(matrix)
     excluded = BASELINE if group.work == COLD else ""
     lines = (s for s in group.series if s.balance == LINES and s.variant != excluded and not s.competitor)
     equal_rows = next(((series, m) for series in lines if (m := series.on(devices))), None)
     if ratio is None or equal_rows is None:
         return None
-    speed, uneven = group.cut_speed(*equal_rows), imbalance(equal_rows[1])
-    return (
-        Point(matrix.name, ratio, equal_rows[0], devices, 1 / uneven, speed, equal_rows[1])
-        if speed and uneven
-        else None
-    )
-
-
-def ratio_of(matrix: MatrixFeatures) -> float | None:
-    """Return long rows / short rows of a matrix of the generator `two_level`; None for other matrices."""
-    if matrix.source.get("generator") != two_level.GENERATOR.name:
+    speed, uneven, balanced = group.cut_speed(*equal_rows), imbalance(equal_rows[1]), group.balanced(*equal_rows)
+    if not speed or not uneven or balanced is None:
         return None
-    params: Mapping[str, Any] = matrix.source.get("params", {})
-    return float(params.get("ratio", TwoLevelParams().ratio))
+    return Point(matrix.name, ratio, equal_rows[0], devices, 1 / uneven, speed, equal_rows[1], balanced)

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import against
 from gpu_engine.findings.scaling.cases import COLD, COMPUTE, EXCHANGE, ONCE, SpeedUp, hidden_share, imbalance, phases_of
-from gpu_engine.findings.scaling.groups import BASELINE, LINES, Entry, Series, WorkGroup, devices_in_words, number_of
+from gpu_engine.findings.scaling.groups import Entry, WorkGroup, devices_in_words, number_of
+from gpu_engine.findings.scaling.series import BASELINE, LINES, Series
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.verdicts.verdict import speedup_text, verdict_text

@@ -2,7 +2,8 @@
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import COLD, EXCHANGE, IN_PHASES, WORKS, hidden_share, phases_of, share_of
-from gpu_engine.findings.scaling.groups import BASELINE, Series, WorkGroup, option_text, work_groups
+from gpu_engine.findings.scaling.groups import WorkGroup, work_groups
+from gpu_engine.findings.scaling.series import BASELINE, Series, option_text
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table

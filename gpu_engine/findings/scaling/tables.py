@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from gpu_engine.findings.finding import INTERVAL, Row, interval_text, row_of, with_interval_head
 from gpu_engine.findings.scaling.cases import COLD, ITERATE, PAGERANK, imbalance
-from gpu_engine.findings.scaling.groups import BASELINE, Series, WorkGroup
+from gpu_engine.findings.scaling.groups import WorkGroup
+from gpu_engine.findings.scaling.series import BASELINE, Series
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table

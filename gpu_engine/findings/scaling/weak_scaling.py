@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.scaling.cases import ONCE, STAYING
-from gpu_engine.findings.scaling.groups import Series, WorkGroup, work_groups
+from gpu_engine.findings.scaling.groups import WorkGroup, work_groups
+from gpu_engine.findings.scaling.series import Series
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
@@ -63,7 +64,8 @@ def _on_one_device(group: WorkGroup, series: Series, m: Measurement, data: Study
         and (other := other_series.on(1)) is not None
         and other.matrix_id != m.matrix_id
         and _near(_nonzeros_per_device(other), _nonzeros_per_device(m))
-        and _near(data.matrix(other.matrix_id).ave, data.matrix(m.matrix_id).ave)
+        and _generator(data.matrix(other.matrix_id)) == _generator(data.matrix(m.matrix_id))
+        and _near(_mean_length(data.matrix(other.matrix_id)), _mean_length(data.matrix(m.matrix_id)))
     ]
     return min(candidates, key=lambda other: abs(_nonzeros_per_device(other) - _nonzeros_per_device(m)), default=None)
 
@@ -72,6 +74,16 @@ def _nonzeros_per_device(m: Measurement) -> int:
     """Return the mean number of nonzeros per partition."""
     nonzeros: tuple[int, ...] = m.details.entries_by_device
     return sum(nonzeros) // max(len(nonzeros), 1)
+
+
+def _generator(matrix: MatrixFeatures) -> str:
+    """Return the generator of a matrix; empty for others."""
+    return str(matrix.source.get("generator", ""))
+
+
+def _mean_length(matrix: MatrixFeatures) -> float | None:
+    """Return the mean row length, also of a matrix without features, such as one that the devices generate."""
+    return matrix.nnz / matrix.n_rows if matrix.ave is None and matrix.n_rows else matrix.ave
 
 
 def _near(one: float | None, other: float | None) -> bool:

@@ -9,7 +9,8 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.scaling.balance import HEADS, Cut, LinesSpeed, chosen_cuts, lines_speeds, tables
 from gpu_engine.findings.scaling.cases import RESIDENT
-from gpu_engine.findings.scaling.groups import BASELINE, LINES, Series, by_variant, devices_in_words
+from gpu_engine.findings.scaling.groups import devices_in_words
+from gpu_engine.findings.scaling.series import BASELINE, LINES, Series, by_variant
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Table

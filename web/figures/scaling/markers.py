@@ -8,7 +8,8 @@ import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import EXCHANGE, STAYING, hidden_share, phases_of
-from gpu_engine.findings.scaling.groups import Series, WorkGroup, by_variant, work_groups
+from gpu_engine.findings.scaling.groups import WorkGroup, work_groups
+from gpu_engine.findings.scaling.series import Series, by_variant
 from gpu_engine.records import Measurement
 from gpu_engine.text.tables import Head
 from gpu_engine.text.units import count

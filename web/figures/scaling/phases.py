@@ -82,6 +82,7 @@ def table(info: Phases) -> Table:
         *(Head(phase) for phase in COLD_PHASES),
         Head("sum of", "phases"),
         Head("time", "median"),
+        Head("A/A gap"),
         Head("partition overhead", "partition"),
         Head("partition overhead", "with distribute"),
         Head("merge overhead"),
@@ -117,6 +118,7 @@ def _cells(bar: Bar) -> tuple[str, ...]:
         *(units.seconds(bar.phases.get(phase)) for phase in COLD_PHASES),
         units.seconds(bar.together),
         units.seconds(m.median_s),
+        units.percent(m.aa_gap),
         *(units.percent(time / m.median_s) for time in (partition, partition + distribute, merge) if m.median_s),
         *(units.seconds(m.details.bounds_s.get(phase)) for phase in BOUNDED),
     )

@@ -1,14 +1,15 @@
-"""Speed with equal rows if half of the rows are longer by a ratio; Figure 6 of the MSREP paper."""
+"""Performance with equal rows if half of the devices have fewer nonzeros by a ratio; Figure 6 of the MSREP paper."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.scaling.cases import COLD, RESIDENT, WORKS
+from gpu_engine.findings.scaling.cases import WORKS
 from gpu_engine.findings.scaling.groups import devices_in_words
 from gpu_engine.findings.scaling.row_length_sweep import Point, Sweep, sweeps
+from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from web.figures.base import blank, caption, escape
@@ -22,9 +23,8 @@ NO_SWEEP = (
     "No two matrices of the generator two_level were measured on several devices with both equal rows and equal "
     "nonzeros."
 )
-ALLOWED = "allowed by the balance"
-LOOKS = {RESIDENT: 0, COLD: 1}
-"""Number of the dash, the marker, and the color of each workload."""
+EQUAL_ROWS, EQUAL_NONZEROS, EXPECTED = "equal rows", "equal nonzeros", "expected with equal rows"
+"""Names of the lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,11 @@ class Ratios:
 
     sweeps: tuple[Sweep, ...]
 
+    @property
+    def panels(self) -> list[tuple[Sweep, str, tuple[Point, ...]]]:
+        """Return (sweep, workload, points) of each panel: workloads have different scales."""
+        return [(sweep, work, points) for sweep in self.sweeps for work, points in sweep.points.items()]
+
 
 def info(data: StudyData) -> Ratios:
     """Return SpMV from the host and resident SpMV, with the highlighted number of devices."""
@@ -40,17 +45,19 @@ def info(data: StudyData) -> Ratios:
 
 
 def draw(info: Ratios) -> go.Figure:
-    """Return the speed with equal rows over that with equal nonzeros against the ratio, and the allowed speed."""
+    """Return GFLOP/s against the ratio of the nonzeros: with equal rows, as expected, and with equal nonzeros."""
     if not info.sweeps:
         return blank(NO_SWEEP)
-    figure = panels([_title(sweep) for sweep in info.sweeps], [PANEL_PX] * len(info.sweeps), len(LOOKS) + 1, across=3)
+    titles = [_title(sweep, work) for sweep, work, _ in info.panels]
+    figure = panels(titles, [PANEL_PX] * len(titles), 3, across=3)
     legend = Legend()
-    for row, sweep in enumerate(info.sweeps, start=1):
-        figure.add_trace(_allowed(sweep, legend), row=row, col=1)
-        for work, points in sweep.points.items():
-            figure.add_trace(_measured(work, points, legend), row=row, col=1)
-    figure.update_yaxes(rangemode="tozero", title_text="speed vs equal nonzeros", ticksuffix=f"{units.THIN}%")
-    figure.update_xaxes(title_text="row length ratio, long / short", title_standoff=4, row=len(info.sweeps), col=1)
+    for row, (_, _, points) in enumerate(info.panels, start=1):
+        for trace in _lines(points, legend):
+            figure.add_trace(trace, row=row, col=1)
+        ratios = [point.ratio for point in points]
+        figure.update_xaxes(tickvals=ratios, ticktext=[f"1:{ratio:g}" for ratio in ratios], row=row, col=1)
+    figure.update_yaxes(rangemode="tozero", title_text="GFLOP/s")
+    figure.update_xaxes(title_text="nonzeros per device, low:high", title_standoff=4, row=len(titles), col=1)
     return figure
 
 
@@ -63,6 +70,8 @@ def table(info: Ratios) -> Table:
         Head("kernel", numeric=False),
         Head("devices"),
         Head("ratio", "long/short"),
+        Head("equal rows", "GFLOP/s"),
+        Head("equal nonzeros", "GFLOP/s"),
         Head("allowed", "% of speed"),
         Head("measured", "% of speed"),
     )
@@ -74,11 +83,12 @@ def table(info: Ratios) -> Table:
             point.series.label,
             units.count(point.devices),
             units.number(point.ratio),
+            units.number(point.measurement.gflops),
+            units.number(point.balanced.gflops),
             units.percent(point.allowed),
             units.percent(point.measured),
         )
-        for sweep in info.sweeps
-        for work, points in sweep.points.items()
+        for sweep, work, points in info.panels
         for point in points
     )
     return Table(heads, tuple(rows))
@@ -88,61 +98,62 @@ def summary(info: Ratios) -> str:
     """Return what is drawn, and the speed at the largest ratio."""
     if not info.sweeps:
         return NO_SWEEP
-    what = "Speed with equal rows per device, in % of that with equal nonzeros. Dashed: limit of the largest partition."
-    more = "The limit is (1 + 1/r)/2 if half of the rows are r times as long as the others. "
-    more += "The paper measures 54 % at r = 10 on eight GPUs."
+    what = "Performance with equal rows per device, where half of the rows are r times as long as the others. "
+    what += "Dashed: expected from the performance with equal nonzeros."
+    more = "Expected: (1 + 1/r)/2 of the performance with equal nonzeros. "
+    more += "The paper measures 559 of 1,028 GFLOP/s (54 %) at r = 10 on eight GPUs."
     note = virtual_note(sweep.group for sweep in info.sweeps)
-    return caption(what, map(_reached, info.sweeps), (more, note))
+    return caption(what, (_reached(*panel) for panel in info.panels), (more, note))
 
 
-def _reached(sweep: Sweep) -> str:
-    ratio, allowed = sweep.allowed[-1]
-    reached = " and ".join(
-        f"{units.percent(points[-1].measured)} {WORKS[work]}"
-        for work, points in sweep.points.items()
-        if points[-1].ratio == ratio
-    )
-    limit = f"at r = {units.number(ratio)}, {units.percent(allowed)} allowed"
-    return f"{_title(sweep)}: {limit}, {reached} measured."
+def _reached(sweep: Sweep, work: str, points: Sequence[Point]) -> str:
+    last = points[-1]
+    rates = f"{units.number(last.measurement.gflops)} of {units.number(last.balanced.gflops)} GFLOP/s"
+    shares = f"{units.percent(last.measured)}, expected {units.percent(last.allowed)}"
+    return f"{_title(sweep, work)}: at r = {last.ratio:g}, {rates} ({shares})."
 
 
-def _title(sweep: Sweep) -> str:
-    machine, partitioning = sweep.group.machine, sweep.group.partitioning
-    return f"{machine} · {partitioning} · {devices_in_words(sweep.devices, virtual=False)}"
+def _title(sweep: Sweep, work: str) -> str:
+    devices = devices_in_words(sweep.devices, virtual=False)
+    return f"{sweep.group.machine} · {sweep.group.partitioning} · {devices} · {WORKS[work]}"
 
 
-def _allowed(sweep: Sweep, legend: Legend) -> go.Scatter:
-    return go.Scatter(
-        **legend.entry(ALLOWED),
-        x=[ratio for ratio, _ in sweep.allowed],
-        y=[100 * allowed for _, allowed in sweep.allowed],
+def _lines(points: Sequence[Point], legend: Legend) -> Iterator[go.Scatter]:
+    """Yield the lines of a panel: equal nonzeros, expected, and equal rows on top."""
+    yield _measured(EQUAL_NONZEROS, 1, points, [point.balanced for point in points], legend)
+    yield go.Scatter(
+        **legend.entry(EXPECTED),
+        x=[point.ratio for point in points],
+        y=[point.allowed * (point.balanced.gflops or 0.0) for point in points],
         mode="lines",
         line={"dash": "dash", "width": 1.5},
         hoverinfo="skip",
         meta={"role": "roof"},
     )
+    yield _measured(EQUAL_ROWS, 0, points, [point.measurement for point in points], legend)
 
 
-def _measured(work: str, points: Sequence[Point], legend: Legend) -> go.Scatter:
-    look = LOOKS[work]
+def _measured(
+    name: str, look: int, points: Sequence[Point], measurements: Sequence[Measurement], legend: Legend
+) -> go.Scatter:
     return go.Scatter(
-        **legend.entry(WORKS[work]),
+        **legend.entry(name),
         x=[point.ratio for point in points],
-        y=[100 * point.measured for point in points],
+        y=[m.gflops for m in measurements],
         mode="lines+markers",
         line={"color": OKABE_ITO[look], "dash": DASHES[look], "width": 1.5},
         marker={"color": OKABE_ITO[look], "symbol": SYMBOLS[look], "size": 8, "line": {"width": 0.5}},
-        hovertext=[_hover(point) for point in points],
+        hovertext=[_hover(name, point, m) for point, m in zip(points, measurements, strict=True)],
         hoverinfo="text",
         meta={"role": "point"},
-        **evidence([point.measurement] for point in points),
+        **evidence([m] for m in measurements),
     )
 
 
-def _hover(point: Point) -> str:
+def _hover(name: str, point: Point, m: Measurement) -> str:
     lines = (
-        f"<b>{escape(point.matrix)}</b>, r = {units.number(point.ratio)}",
-        escape(point.series.label),
-        f"{units.percent(point.measured)} measured, {units.percent(point.allowed)} allowed",
+        f"<b>{escape(point.matrix)}</b>, nonzeros 1:{point.ratio:g}",
+        f"{name}: {units.number(m.gflops)} GFLOP/s",
+        f"{units.percent(point.measured)} measured, {units.percent(point.allowed)} expected",
     )
     return "<br>".join(lines)

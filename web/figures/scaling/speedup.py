@@ -11,15 +11,9 @@ import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.ranking import NAMED, join
-from gpu_engine.findings.scaling.cases import COLD, ITSELF, STAYING, WORKS, SpeedUp
-from gpu_engine.findings.scaling.groups import (
-    BASELINE,
-    Series,
-    WorkGroup,
-    by_work,
-    devices_in_words,
-    work_groups,
-)
+from gpu_engine.findings.scaling.cases import COLD, ITSELF, STAYING, WORKS, SpeedUp, no_control_text
+from gpu_engine.findings.scaling.groups import WorkGroup, by_work, devices_in_words, work_groups
+from gpu_engine.findings.scaling.series import BASELINE, Series
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
@@ -57,6 +51,7 @@ class SpeedUps:
     over          the base of the speedups, and its exceptions
     furthest      largest speedup of each panel with the most devices, of a Sparsight series if there is one
     without_base  series that run on several devices and have no base on one
+    noise         the sentence on the two runs of the control kernel (A/A)
     virtual       the sentence on simulated devices
     """
 
@@ -65,6 +60,7 @@ class SpeedUps:
     curves: Panels[Panel[Curve]]
     furthest: tuple[tuple[Series, Measurement, SpeedUp], ...]
     without_base: tuple[str, ...]
+    noise: str
     virtual: str
 
 
@@ -87,6 +83,7 @@ def info(data: StudyData, works: Sequence[str], lead: str) -> SpeedUps:
             for series in group.series
             if series.timed and group.gain(series, series.timed[-1]) is None
         ),
+        _noise([m for panel in every for curve in panel.items for m, _ in curve.points]),
         virtual_note(groups),
     )
 
@@ -163,7 +160,7 @@ def summary(info: SpeedUps) -> str:
         for panel, (series, m, gain) in highlights[:NAMED]
     ]
     others = "The table has the others." if highlights[NAMED:] else ""
-    return caption(f"{text}{left_out(info.curves)}", (), (*sentences, others, without, info.virtual))
+    return caption(f"{text}{left_out(info.curves)}", (), (*sentences, others, without, info.noise, info.virtual))
 
 
 def _over(groups: Sequence[WorkGroup]) -> str:
@@ -171,6 +168,14 @@ def _over(groups: Sequence[WorkGroup]) -> str:
     bases = [group.common_base[0] for group in groups if group.common_base]
     others = dict.fromkeys(series.label for series in bases if series.variant != BASELINE)
     return OVER_BASELINE + (f" (if not timed: {join([*others], NAMED)})" if others else "")
+
+
+def _noise(measurements: Sequence[Measurement]) -> str:
+    """Return the largest gap between the two runs of a control kernel, as a sentence."""
+    gaps = [m.aa_gap for m in measurements if m.aa_gap is not None]
+    if len(gaps) < len(measurements):
+        return no_control_text()
+    return f"The two runs of the control kernel differ by at most {units.percent(max(gaps))}." if gaps else ""
 
 
 def _curve(group: WorkGroup, series: Series) -> Curve:

@@ -5,7 +5,6 @@ import pytest
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import COLD, STAYING
 from gpu_engine.findings.scaling.groups import (
-    BASELINE,
     WorkGroup,
     by_work,
     devices_in_words,
@@ -13,6 +12,7 @@ from gpu_engine.findings.scaling.groups import (
     numbers_of_devices,
     work_groups,
 )
+from gpu_engine.findings.scaling.series import BASELINE
 from gpu_engine.records import Measurement
 from tests.samples.scaling import (
     by_cusparse,

@@ -1,7 +1,9 @@
 import pytest
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.scaling.row_length_sweep import ratio_of, sweeps
+from gpu_engine.findings.scaling.groups import work_groups
+from gpu_engine.findings.scaling.paper import ratio_of
+from gpu_engine.findings.scaling.row_length_sweep import point_of, sweeps
 from tests.samples.scaling import MATRICES, cold, cut_both_ways, shown, swept
 
 
@@ -27,3 +29,13 @@ def test_the_ratio_is_that_of_the_generator() -> None:
     assert ratio_of(MATRICES["two-level-10"]) == 10.0
     assert ratio_of(MatrixFeatures("default", source={"generator": "two_level", "params": {}})) == 10.0
     assert ratio_of(MatrixFeatures("other", source={"generator": "rmat", "params": {"ratio": 3}})) is None
+
+
+def test_a_point_has_both_measurements_on_any_number_of_devices() -> None:
+    data = shown(*swept(1.25))
+    group = next(g for g in work_groups(data) if (g.matrix_id, g.work) == ("two-level-10", "resident"))
+    point = point_of(group, data, 4)
+    assert point is not None
+    assert point.balanced.median_s == 2e-3
+    assert point.measurement.median_s == pytest.approx(2e-3 * 1.25 * 2 / 1.1)
+    assert point_of(group, data, 2) is None

@@ -49,3 +49,14 @@ def test_nothing_is_held_against_what_was_not_measured_alike() -> None:
     assert cells(alone, replace(iterated("grown-2", 2, 10e-3, NNZ), device="cuda:all")) == []
     assert cells(alone, iterated("grown-2", 2, 10e-3, NNZ * 2)) == []
     assert cells(replace(alone, state="unconverged"), iterated("grown-2", 2, 10e-3, NNZ)) == []
+
+
+def test_partitions_that_devices_generate_are_of_a_kind_without_features() -> None:
+    def made(name: str, times: int, generator: str) -> MatrixFeatures:
+        return MatrixFeatures(name, 100_000 * times, 100_000 * times, NNZ * times, source={"generator": generator})
+
+    matrices = {"half": made("half", 1, "stencil"), "whole": made("whole", 2, "stencil"), "law": made("law", 1, "law")}
+    found = [iterated("half", 1, 8e-3, NNZ), iterated("law", 1, 1e-3, NNZ), iterated("whole", 2, 10e-3, NNZ)]
+    (row,) = weak_scaling(StudyData(found, matrices)).rows
+    assert (row[4], row[8].replace(THIN, " ")) == ("whole", "80 %")
+    assert weak_scaling(StudyData(found[1:], matrices)).rows == (), "of another generator"
