@@ -22,10 +22,15 @@ class PullTime:
 
 @dataclass(frozen=True, slots=True)
 class PullGain:
-    """Speedup of a pull over fp64; bound: the speedup of the gather-only probe, None if it was not measured."""
+    """Speedup of a pull over fp64.
+
+    bound     speedup of the gather-only probe; None if it was not measured
+    launches  number of pulls; a single one on the first segment is the first launch of a run, which takes longer
+    """
 
     gain: float
     bound: float | None
+    launches: int
 
     @property
     def share(self) -> float | None:
@@ -52,6 +57,8 @@ def pull_gains(full: Run | None, run: Run | None) -> dict[int, PullGain]:
     if base is None or run is None or not run.segments:
         return {}
     return {
-        read: PullGain(base.time_s / p.time_s, base.probe_s / p.probe_s if base.probe_s and p.probe_s else None)
+        read: PullGain(
+            base.time_s / p.time_s, base.probe_s / p.probe_s if base.probe_s and p.probe_s else None, p.iterations
+        )
         for read, p in pull_times(run).items()
     }

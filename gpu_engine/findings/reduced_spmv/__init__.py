@@ -11,9 +11,9 @@ from gpu_engine.findings.finding import (
     with_interval_head,
 )
 from gpu_engine.findings.overall_ranking import ComparisonGroup
-from gpu_engine.findings.pagerank.figure_four import PRINTED
 from gpu_engine.findings.pagerank.runs import triangles
 from gpu_engine.findings.reduced_spmv.conclusions import agreement
+from gpu_engine.findings.reduced_spmv.figure_four import PRINTED
 from gpu_engine.findings.reduced_spmv.groups import (
     FULL,
     PAPER_BLOCK,
@@ -158,7 +158,7 @@ def _gain(setting: Setting, layout: str, segments: int, bits: str) -> str:
     if both is None:
         return ""
     single = (f"only {of} {units.ratio(mean.value)}" for of, mean in (("values", values), ("ranks", ranks)) if mean)
-    printed = f"paper: about {PRINTED[segments, 1]:g}" if setting.block == PAPER_BLOCK else ""
+    printed = f"paper: about {PRINTED[segments, 1].low}" if setting.block == PAPER_BLOCK else ""
     details = "; ".join(filter(None, (", ".join(single), printed)))
     return f"{units.ratio(both.value)} with {bits}{f' ({details})' if details else ''}"
 

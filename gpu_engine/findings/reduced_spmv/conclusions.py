@@ -1,67 +1,46 @@
-"""Statements of the CPMS PageRank paper on Figure 4, checked against measured SpMVs."""
+"""Statements of the CPMS PageRank paper on Figure 4, checked against SpMVs that were measured alone."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from gpu_engine.findings.conclusions import Conclusion, Says, Statement, conclude, table_of
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.pagerank.figure_four import figure_four, on_all_bits
+from gpu_engine.findings.pagerank.paper import is_papers_problem, paper_graph
+from gpu_engine.findings.reduced_spmv.figure_four import FIGURE_FOUR, PaperProducts
 from gpu_engine.findings.reduced_spmv.groups import ProductGroup, Setting, group_by_setting, product_groups
-from gpu_engine.pagerank.products import Block, Product
 from gpu_engine.text.tables import Table
 
 RESULTS: tuple[Says, ...] = ("agrees", "mostly", "seldom", "disagrees")
 """Possible results of a statement with data."""
 
-
-@dataclass(frozen=True, slots=True)
-class Heads:
-    """SpMVs of the paper on a graph in one layout: both operands in segments, in one block size."""
-
-    group: ProductGroup
-    layout: str
-    block: Block
-
-    def gain(self, segments: int, read: int) -> float | None:
-        """Return the speedup over fp64 in the same layout; None without two times."""
-        return self.group.gain(self.layout, Product(segments, read, "both", self.block))
-
-    def name(self, data: StudyData) -> str:
-        """Return the name of the graph and the layout."""
-        return f"{data.matrix(self.group.matrix_id).name} in {self.layout.partition('/')[0]}"
+STATEMENTS: tuple[Statement[PaperProducts], ...] = FIGURE_FOUR
+"""Statements on SpMV with both operands in segments."""
 
 
 def conclusions(data: StudyData) -> list[Conclusion]:
-    """Return the conclusion of each statement per device, separately for complete graphs and lower triangles."""
-    return _conclusions(group_by_setting(product_groups(data)), data)
-
-
-def _conclusions(settings: Iterable[Setting], data: StudyData) -> list[Conclusion]:
-    cases: dict[tuple[str, str], list[tuple[str, Heads]]] = {}
-    for setting in settings:
-        cases.setdefault((setting.name, "warm"), []).extend((heads.name(data), heads) for heads in _heads(setting))
-    return conclude(STATEMENTS, cases, data)
+    """Return the conclusions of each statement per device: on the paper's problems, and on all graphs."""
+    places: dict[tuple[str, str], list[tuple[str, PaperProducts]]] = {}
+    for products in _products(group_by_setting(product_groups(data)), data):
+        places.setdefault((products.group.device, "warm"), []).append((_name(products.group, data), products))
+    return conclude(STATEMENTS, places, data, lambda products: _is_papers(products.group, data))
 
 
 def table(data: StudyData) -> Table:
-    """Return a table with one row per statement and device."""
+    """Return a table with one row per statement, scope, and device."""
     return table_of(conclusions(data))
 
 
 def agreement(data: StudyData) -> str:
-    """Return `Of the paper's 6 statements on Figure 4, 2 agree …`; empty if none has data.
+    """Return `Of the paper's 12 statements on Figure 4, 2 agree …`; empty if none has data.
 
-    Lower triangles are used if they were measured, as in the paper.
+    A statement counts on the paper's matrices if they were measured, else on all.
     """
-    settings = group_by_setting(product_groups(data))
-    papers = [setting for setting in settings if setting.triangle == "lower"] or settings
-    results = [conclusion.says for conclusion in _conclusions(papers, data) if conclusion.says != "no data"]
-    counts = [_count_text(results.count(says), says) for says in RESULTS if says in results]
-    return (
-        f"Of the paper's {len(results)} statements on Figure 4, {', '.join(counts)} with these times."
-        if results
-        else ""
-    )
+    results: dict[str, Says] = {}
+    for conclusion in conclusions(data):
+        if conclusion.says != "no data" and (conclusion.statement not in results):
+            results[conclusion.statement] = conclusion.says
+    words = list(results.values())
+    counts = [_count_text(words.count(says), says) for says in RESULTS if says in words]
+    return f"Of the paper's {len(words)} statements on Figure 4, {', '.join(counts)} with these times." if words else ""
 
 
 def _count_text(count: int, says: Says) -> str:
@@ -70,9 +49,24 @@ def _count_text(count: int, says: Says) -> str:
     return f"{count} {verb if count == 1 else verb.removesuffix('s')}"
 
 
-def _heads(setting: Setting) -> list[Heads]:
-    return [Heads(group, layout, setting.block) for group in setting.groups for layout in setting.layouts]
+def _products(settings: Iterable[Setting], data: StudyData) -> Iterable[PaperProducts]:
+    """Yield the SpMVs of each graph; a web graph of the paper, which `triangle=lower` leaves whole, once."""
+    every = [PaperProducts(group, setting.block) for setting in settings for group in setting.groups]
+    lower = {(each.group.device, each.group.matrix_id) for each in every if each.group.triangle == "lower"}
+    for each in every:
+        graph = paper_graph(data.matrix(each.group.matrix_id).name)
+        is_web = graph is not None and not graph.is_symmetric
+        if not (is_web and each.group.triangle == "full" and (each.group.device, each.group.matrix_id) in lower):
+            yield each
 
 
-STATEMENTS: tuple[Statement[Heads], ...] = (*figure_four(Heads.gain), *on_all_bits(Heads.gain))
-"""Statements on SpMV with both operands in segments."""
+def _is_papers(group: ProductGroup, data: StudyData) -> bool:
+    return is_papers_problem(data.matrix(group.matrix_id).name, {"triangle": group.triangle})
+
+
+def _name(group: ProductGroup, data: StudyData) -> str:
+    """Return the name of the graph; of one that the paper did not measure with its triangle."""
+    name = data.matrix(group.matrix_id).name
+    if _is_papers(group, data):
+        return name
+    return f"{name}, lower triangle" if group.triangle == "lower" else f"{name}, whole" if paper_graph(name) else name

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.pagerank.figure_four import PRINTED
+from gpu_engine.findings.reduced_spmv.figure_four import PRINTED_SPEEDUPS
 from gpu_engine.findings.reduced_spmv.groups import Setting, counting, group_by_setting, product_groups
 from gpu_engine.pagerank.products import BLOCKS, OPERANDS, Block, Operands, Product
 from gpu_engine.text.tables import Head, Table
@@ -54,7 +54,7 @@ def _gains(setting: Setting, layout: str, blocks: list[Block]) -> Iterator[tuple
         for operands in OPERANDS:
             means = [setting.gain(layout, Product(segments, read, operands, block)) for block in blocks]
             graphs = max((mean.graphs for mean in means if mean), default=0)
-            printed = PRINTED.get((segments, read)) if operands == "both" else None
+            printed = PRINTED_SPEEDUPS.get((segments, read)) if operands == "both" else None
             if graphs:
                 cells = (ratio(mean.value if mean else None) for mean in means)
                 head = setting.name, layout, str(segments), str(read), operands, str(graphs)

@@ -21,6 +21,8 @@ from web.figures.panels import Legend
 
 NO_PULL = "No run with segments has a run of the same kernel in fp64."
 
+FIRST = " If a run has one pull on 16 bits, it is the first launch of the run, which takes longer than later ones."
+
 
 @dataclass(frozen=True, slots=True)
 class Pull:
@@ -112,6 +114,7 @@ def summary(info: Info) -> str:
         if gains:
             low, high = ratio(min(gains)), ratio(max(gains))
             text += f" {entry.name}: {low if low == high else f'{low} to {high}'}."
+    text += FIRST if any(pull.iterations == 1 and pull.level is LEVELS[0] for pull in every) else ""
     omission = dots.left_out(info, _dots) if len(info.panels) > 1 else ""
     return f"{text} {omission}".strip()
 

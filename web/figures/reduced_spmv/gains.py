@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.pagerank.figure_four import PRINTED
 from gpu_engine.findings.reduced_spmv import tables
+from gpu_engine.findings.reduced_spmv.figure_four import PRINTED_SPEEDUPS
 from gpu_engine.findings.reduced_spmv.groups import Mean, counting, product_groups
 from gpu_engine.pagerank.products import LAYOUTS, OPERANDS, Operands, Product
 from gpu_engine.text import units
@@ -134,7 +134,7 @@ def _lines(panel: Panel, legend: Legend) -> Iterator[go.Scatter]:
             **legend.entry(name),
             **evidence(mean.measurements for mean in means.values()),
         )
-    printed = {read: value for (segments, read), value in PRINTED.items() if segments == panel.segments}
+    printed = {read: value for (segments, read), value in PRINTED_SPEEDUPS.items() if segments == panel.segments}
     crosses = [(read, value, f"{PAPER}: about {units.ratio(value)}") for read, value in printed.items()]
     yield markers.points(crosses, markers.point(OTHERS, "x", 9), **legend.entry(PAPER), meta={"role": "point"})
 
@@ -148,4 +148,4 @@ def _hover(panel: Panel, name: str, read: int, mean: Mean) -> str:
 def _ends(info: Info) -> tuple[float, float]:
     """Return the common ends of the axes of all panels, which readers compare by eye."""
     means = [mean.value for panel in info.panels for by_read in panel.gains.values() for mean in by_read.values()]
-    return min((1.0, *means)) - MARGIN, max((*PRINTED.values(), *means)) + MARGIN
+    return min((1.0, *means)) - MARGIN, max((*PRINTED_SPEEDUPS.values(), *means)) + MARGIN

@@ -1,55 +1,101 @@
-"""The paper's statements on Figure 4, judged by products of which the numbers are known."""
+"""The paper's statements on Figure 4, judged by SpMVs of which the numbers are known."""
 
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpu_engine.findings.conclusions import Conclusion, Scope
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.reduced_spmv.conclusions import STATEMENTS, agreement, conclusions, table
+from gpu_engine.findings.reduced_spmv.figure_four import PRINTED
 from gpu_engine.pagerank.products import Product
 from gpu_engine.text.units import THIN
-from tests.samples.reduced_spmv import every, shown
+from tests.samples.reduced_spmv import GRAPHS, every, shown
 
-TWO, FOUR, ALIKE, FORTY_EIGHT, ALL_OF_TWO, ALL_OF_FOUR = range(6)
-
-
-def judged(*measurements: object) -> list[tuple[str, str]]:
-    found = conclusions(shown(*measurements))  # type: ignore[arg-type]
-    return [(c.says, c.numbers.replace(THIN, " ")) for c in found]
+TEXTS = tuple(statement.text for statement in STATEMENTS)
+TWO, TWO_ELL, FOUR, FOUR_ELL, LESS, _, FORTY_EIGHT = TEXTS[:7]
+CSR = ("csr/thread",)
 
 
-def test_every_statement_is_judged_by_both_layouts_of_each_graph() -> None:
-    found = judged(*every(), *every("del", layouts=("csr/thread",)))
-    assert [says for says, _ in found] == ["agrees", "disagrees", "agrees", "agrees", "agrees", "agrees"]
+def judged(*measurements: Any, scope: Scope = "all") -> dict[str, tuple[str, str]]:
+    """Statement → (what the SpMVs say, the numbers) of a lone device."""
+    found = [c for c in conclusions(shown(*measurements)) if c.scope == scope]
+    return {c.statement: (c.says, c.numbers.replace(THIN, " ")) for c in found}
+
+
+def named(name: str, *measurements: Any) -> StudyData:
+    """The data with another name of the matrix lux."""
+    return StudyData(measurements, {**GRAPHS, "lux": replace(GRAPHS["lux"], name=name)})
+
+
+def of(data: StudyData, text: str = FORTY_EIGHT) -> dict[Scope, Conclusion]:
+    """Scope → conclusion of a statement on a lone device."""
+    return {c.scope: c for c in conclusions(data) if c.statement == text}
+
+
+def test_every_statement_is_judged_by_layout() -> None:
+    found = judged(*every(), *every("del", layouts=CSR))
+    assert {text: says for text, (says, _) in found.items()} == {
+        **dict.fromkeys(TEXTS, "agrees"),
+        **dict.fromkeys((FOUR, FOUR_ELL), "disagrees"),
+    }
     assert found[TWO][1] == (
-        "Holds for 3 of 3, geometric mean 1.60 ×. For luxembourg_osm in csr 1.60 ×; luxembourg_osm in ell 1.60 ×; "
-        "delaunay_n15 in csr 1.60 ×."
+        "Holds for 2 of 2, geometric mean 1.60 ×. For luxembourg_osm 1.600 ×; delaunay_n15 1.600 ×."
     )
-    assert found[FOUR][1].startswith("Holds for 0 of 3, geometric mean 1.25 ×. Not for luxembourg_osm in csr 1.25 ×")
-    assert found[ALIKE][1].startswith("Holds for 3 of 3. For luxembourg_osm in csr 1.10 × to 1.60 ×")
+    assert found[TWO_ELL][1].startswith("Holds for 1 of 1.")
+    assert found[FOUR][1].startswith("Holds for 0 of 2, geometric mean 1.25 ×. Not for luxembourg_osm 1.250 ×")
+    assert found[LESS][1].startswith("Holds for 2 of 2, geometric mean 0.69 ×. For luxembourg_osm 0.69 × (slower)")
 
 
-def test_a_number_that_is_said_to_be_about_holds_from_nine_tenths_on() -> None:
-    for gain, says in ((1.36, "agrees"), (1.34, "disagrees")):
-        heads = {("csr/thread", Product(2, 1)): gain}
-        assert judged(*every(layouts=("csr/thread",), gains=heads))[TWO][0] == says
+@pytest.mark.parametrize(
+    ("text", "key", "least"), [(TWO, (2, 1), 1.45), (FOUR, (4, 1), 1.5)], ids=["two segments", "four segments"]
+)
+def test_a_number_is_reached_from_half_a_unit_below(text: str, key: tuple[int, int], least: float) -> None:
+    assert PRINTED[key].least == pytest.approx(least)
+    for gain, says in ((least + 0.001, "agrees"), (least - 0.001, "disagrees"), (3.0, "agrees")):
+        heads = {("csr/thread", Product(*key)): gain}
+        assert judged(*every(layouts=CSR, gains=heads))[text][0] == says
+
+
+def test_slower_is_a_verdict() -> None:
+    for gain, says in ((0.9, "agrees"), (0.995, "disagrees"), (1.2, "disagrees")):
+        assert judged(*every(layouts=CSR, gains={("csr/thread", Product(4, 3)): gain}))[FORTY_EIGHT][0] == says
 
 
 def test_it_speaks_of_most_graphs_and_of_the_papers_blocks() -> None:
-    worse = {("ell/thread", Product(4, 3)): 1.2, ("csr/thread", Product(4, 3)): 1.1}
-    assert judged(*every(), *every("del", gains=worse, layouts=("ell/thread",)))[FORTY_EIGHT][0] == "agrees"
-    assert judged(*every(layouts=("csr/thread",)), *every("del", gains=worse))[FORTY_EIGHT][0] == "seldom"
+    worse = {("csr/thread", Product(4, 3)): 1.1}
+    three = [*every(), *every("del", layouts=CSR), *every("third", layouts=CSR, gains=worse)]
+    assert judged(*three)[FORTY_EIGHT][0] == "agrees"
+    assert judged(*every(layouts=CSR), *every("del", layouts=CSR, gains=worse))[FORTY_EIGHT][0] == "seldom"
     # In blocks of 32 bytes all gains are a tenth less: they count where there are no others.
-    assert "1.45 ×" in judged(*every(blocks=("32",)))[TWO][1]
-    assert "1.60 ×" in judged(*every(blocks=("32", "128")))[TWO][1]
+    assert "1.455 ×" in judged(*every(blocks=("32",)))[TWO][1]
+    assert "1.600 ×" in judged(*every(blocks=("32", "128")))[TWO][1]
 
 
-def test_lower_triangles_are_judged_apart_and_are_what_the_paper_has() -> None:
+def test_the_papers_problems_are_judged_apart_and_with_all_others() -> None:
     faster = {("csr/thread", Product(4, 3)): 1.1}
-    data = shown(*every(layouts=("csr/thread",), gains=faster), *every(layouts=("csr/thread",), triangle="lower"))
-    settings = {c.device: c.says for c in conclusions(data) if c.statement == STATEMENTS[FORTY_EIGHT].text}
-    assert settings == {"cuda:0": "disagrees", "cuda:0, lower triangles": "agrees"}
-    assert agreement(data) == agreement(shown(*every(layouts=("csr/thread",), triangle="lower")))
+    whole, lower = every(layouts=CSR, gains=faster), every(layouts=CSR, triangle="lower")
+    symmetric = named("road_usa (stand-in)", *whole, *lower)
+    assert {scope: c.says for scope, c in of(symmetric).items()} == {"paper": "agrees", "all": "seldom"}
+    assert "road_usa (stand-in), whole" in of(symmetric)["all"].numbers
+    assert {c.device for c in conclusions(symmetric)} == {"cuda:0"}
+    assert agreement(symmetric) == agreement(named("road_usa", *lower))
+    (web,) = of(named("Stanford", *whole, *lower)).values()
+    assert (web.scope, web.says) == ("paper", "agrees")
+    assert of(named("Stanford", *whole))["paper"].says == "disagrees"
+    assert of(shown(*lower))["paper"].says == "no data"
 
 
-def test_without_products_nothing_is_judged() -> None:
+def test_the_agreement_counts_statements() -> None:
+    assert agreement(shown(*every())).startswith("Of the paper's 12 statements on Figure 4, 10 agree, 2 disagree ")
+    assert agreement(shown(*every(layouts=CSR))).startswith(
+        "Of the paper's 6 statements on Figure 4, 5 agree, 1 disagrees "
+    )
+
+
+def test_without_spmvs_nothing_is_judged() -> None:
     assert [c.says for c in conclusions(StudyData())] == ["no data"] * len(STATEMENTS)
     assert (agreement(StudyData()), table(StudyData()).rows) == ("", ())
     only_fp64 = [m for m in every() if m.kernel.endswith("+fp64")]
-    assert {says for says, _ in judged(*only_fp64)} == {"no data"}
+    assert {c.says for c in conclusions(shown(*only_fp64))} == {"no data"}

@@ -28,11 +28,11 @@ LONE = {
 }
 """Figure → a run that it can do nothing with alone."""
 
-ALONE = ("pagerank-graphs", "pagerank-fusion", "pagerank-links")
+ALONE = ("pagerank-graphs", "pagerank-shares", "pagerank-fusion", "pagerank-links")
 
 PANELS = tuple(figure for figure in FIGURES if figure.name not in ALONE)
-"""Those with a panel a graph of fused kernels; one has a row a graph, one needs the paper's kernels too, one what the
-operator has."""
+"""Those with a panel a graph of fused kernels; of the others two have all graphs in a panel, one needs the paper's
+kernels too, one what the operator has."""
 
 DOTS = ("pagerank-total", "pagerank-pull", "pagerank-what-if")
 """Those that have all graphs in one panel."""

@@ -7,7 +7,7 @@ from gpu_engine.records import Trace
 from gpu_engine.text.units import THIN
 from tests.samples.formats import traces
 from tests.samples.pagerank import luxembourg, ran, shown
-from web.figures.pagerank.pull import Pull, draw, info, summary, table
+from web.figures.pagerank.pull import FIRST, Pull, draw, info, summary, table
 
 DATA = shown(*luxembourg())
 
@@ -59,4 +59,12 @@ def test_the_summary_spans_the_matrices() -> None:
     twice = {**other[1].arrays, "pull_s": tuple(t / 2 for t in other[1].arrays["pull_s"])}
     fp64 = ran("csr/thread+fp64", 28, matrix="del")
     said = summary(info(shown(*luxembourg(), fp64, (other[0], Trace(other[1].case, twice))))).replace(THIN, " ")
-    assert said.endswith("16 bit: 2.00 ×. 32 bit: 1.67 × to 3.33 ×. 48 bit: 1.11 ×. 64 bit: 1.00 × to 2.00 ×.")
+    spans = "16 bit: 2.00 ×. 32 bit: 1.67 × to 3.33 ×. 48 bit: 1.11 ×. 64 bit: 1.00 × to 2.00 ×."
+    assert said.removesuffix(FIRST).endswith(spans)
+
+
+def test_a_first_launch_alone_is_named() -> None:
+    assert FIRST in summary(info(DATA))
+    full = ran("csr/thread+fp64", 113)
+    assert FIRST not in summary(info(shown(full, ran("csr/thread+cpms4", (2, 45, 61, 5)))))
+    assert FIRST not in summary(info(shown(full, ran("csr/thread+cpms2", (47, 66)))))
