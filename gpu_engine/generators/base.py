@@ -78,12 +78,18 @@ def from_lower_keys(n: int, keys: Any, values: Any, part: Part = "full") -> CsrM
 
     part  "full": symmetric, with equal values of both entries of an edge; "lower": only these entries
     """
+    below = from_sorted_keys(n, n, keys, values)
     if part == "lower":
-        return from_sorted_keys(n, n, keys, values)
-    rows, cols = np.divmod(keys, n)
-    keys = np.concatenate([keys, cols * n + rows])
-    order = np.argsort(keys, kind="stable")
-    return from_sorted_keys(n, n, keys[order], np.concatenate([values, values])[order])
+        return below
+    # The columns of the lower triangle are the rows of the upper one, whose entries follow those of the lower one.
+    lower = below.to_scipy()
+    upper = lower.tocsc()
+    indptr = row_pointers(np.diff(lower.indptr) + np.diff(upper.indptr))
+    indices, doubled = np.empty(2 * keys.size, np.int32), np.empty(2 * keys.size)
+    for triangle, others in ((lower, upper.indptr[:-1]), (upper, lower.indptr[1:])):
+        places = np.arange(keys.size) + np.repeat(others, np.diff(triangle.indptr))
+        indices[places], doubled[places] = triangle.indices, triangle.data
+    return CsrMatrix(n, n, indptr, indices, doubled)
 
 
 def distinct(keys: Any) -> Any:

@@ -20,8 +20,9 @@ class RggParams:
     n: int = parameter(100_000, "Points: rows and columns of the matrix.", ge=2, le=20_000_000)
     degree: float = parameter(16.0, "Mean number of neighbors; it determines the radius.", ge=0.01, le=10_000)
     order: Literal["random", "strips"] = parameter(
-        "random", "Number the points at random, or from left to right in strips as high as the radius."
+        "random", "Number the points at random, or from left to right in one strip after the other."
     )
+    strips: int = parameter(0, "Strips of order=strips; 0 makes them as high as the radius.", ge=0, le=100_000)
     part: Literal["full", "lower"] = parameter("full", PART)
     values: Literal["random", "ones"] = parameter("random", VALUES)
     seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
@@ -44,7 +45,8 @@ def build(params: RggParams) -> CsrMatrix:
     radius = math.sqrt(params.degree / (math.pi * (params.n - 1)))
     points = rng.random((params.n, 2))
     if params.order == "strips":
-        points = points[np.lexsort((points[:, 0], np.floor(points[:, 1] / radius)))]
+        height = 1.0 / params.strips if params.strips else radius
+        points = points[np.lexsort((points[:, 0], np.floor(points[:, 1] / height)))]
     tree = cKDTree(points, boxsize=np.ones(2))
     pairs = tree.query_pairs(radius, output_type="ndarray").astype(np.int64)
     keys = np.sort(pairs.max(axis=1) * params.n + pairs.min(axis=1))

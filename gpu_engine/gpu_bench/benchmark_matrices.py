@@ -4,6 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from gpu_engine.findings.formats.paper import MATRICES as PELLR_MATRICES
+from gpu_engine.findings.pagerank.paper import GRAPHS as PAGERANK_GRAPHS
+from gpu_engine.gpu_bench.paper_graphs import PAPER_GRAPHS
 from gpu_engine.recordings.files import collected, generated
 
 Group = Literal[
@@ -104,7 +107,7 @@ FAMILIES: tuple[tuple[str, str, dict[str, Any], tuple[str, ...]], ...] = (
 )
 """(name, generator, parameters, reorderings) of the eleven matrices with random values."""
 
-GRAPHS = ("delaunay", "rgg", "road", "web", "rmat")
+GRAPHS = ("delaunay", "rgg", "road", "mesh", "web", "rmat")
 """Generators of adjacency matrices, whose realistic values are all 1."""
 
 ROW_LENGTHS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -134,20 +137,20 @@ COLLECTED = (
 """Matrices of the SuiteSparse Matrix Collection; four of the last ones are also in the PELLR paper."""
 
 PAPER_FORMATS: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    ("HB/bcsstk24", "rows", {"n": 3562, "mean": 47.5, "sigma": 17.0, "max_length": 57}),
-    ("Hamm/memplus", "rows", {"n": 17_758, "mean": 7.3, "sigma": 27.0, "max_length": 574}),
-    ("Bai/qh1484", "rows", {"n": 1484, "mean": 4.1, "sigma": 1.6, "max_length": 13}),
-    ("HB/lnsp3937", "rows", {"n": 3937, "mean": 6.8, "sigma": 4.0, "max_length": 11}),
-    ("DRIVCAV/cavity25", "rows", {"n": 4562, "mean": 31.0, "sigma": 17.0, "max_length": 62}),
-    ("Shen/e40r0100", "rows", {"n": 17_281, "mean": 33.0, "sigma": 18.0, "max_length": 62}),
-    ("Bai/dw2048", "stencil", {"points": 5, "nx": 64, "ny": 32}),
-    ("GHS_psdef/s3dkt3m2", "fem", {"block": 5, "nx": 134, "ny": 135, "nz": 1}),
-    ("Boeing/msc23052", "rows", {"n": 23_052, "mean": 50.1, "sigma": 20.0, "max_length": 178}),
-    ("Boeing/bcsstk36", "rows", {"n": 23_052, "mean": 49.8, "sigma": 20.0, "max_length": 178, "seed": 1}),
-    ("Bai/mhd4800b", "rows", {"n": 4800, "mean": 5.75, "sigma": 2.1, "max_length": 10}),
-    ("Oberwolfach/boneS01", "fem", {"block": 2, "nx": 40, "ny": 40, "nz": 40}),
+    ("bcsstk24", "rows", {"n": 3562, "mean": 47.5, "sigma": 17.0, "max_length": 57}),
+    ("memplus", "rows", {"n": 17_758, "mean": 7.3, "sigma": 27.0, "max_length": 574}),
+    ("qh1484", "rows", {"n": 1484, "mean": 4.1, "sigma": 1.6, "max_length": 13}),
+    ("lnsp3937", "rows", {"n": 3937, "mean": 6.8, "sigma": 4.0, "max_length": 11}),
+    ("cavity25", "rows", {"n": 4562, "mean": 31.0, "sigma": 17.0, "max_length": 62}),
+    ("e40r5000", "rows", {"n": 17_281, "mean": 33.0, "sigma": 18.0, "max_length": 62}),
+    ("dw2048", "stencil", {"points": 5, "nx": 64, "ny": 32}),
+    ("s3dkt3m2", "fem", {"block": 5, "nx": 134, "ny": 135, "nz": 1}),
+    ("msc23052", "rows", {"n": 23_052, "mean": 50.1, "sigma": 20.0, "max_length": 178}),
+    ("bcsstk36", "rows", {"n": 23_052, "mean": 49.8, "sigma": 20.0, "max_length": 178, "seed": 1}),
+    ("mhd4800b", "rows", {"n": 4800, "mean": 5.75, "sigma": 2.1, "max_length": 10}),
+    ("boneS01", "fem", {"block": 2, "nx": 40, "ny": 40, "nz": 40}),
 )
-"""Matrices of the PELLR paper, Table 1: name in the collection (e40r0100 for e40r5000), and a synthetic stand-in."""
+"""Matrices of the PELLR paper: name in the paper, and a synthetic stand-in."""
 
 SMALL = ("qh1484", "lnsp3937")
 """Matrices with fewer than 10⁵ nonzeros, which are shown in figures but not in geometric means."""
@@ -258,30 +261,15 @@ def _graphs() -> Iterable[Subject]:
     yield Subject("cnr-2000", "graph", collected("LAW/cnr-2000"))
 
 
-PAPER_GRAPHS: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    ("DIMACS10/adaptive", "stencil", {"points": 5, "nx": 2048, "ny": 3328}),
-    ("DIMACS10/delaunay_n22", "delaunay", {"n": 2**22}),
-    ("DIMACS10/europe_osm", "road", {"length": 7200, "width": 7071, "kept": 0.53}),
-    ("DIMACS10/hugebubbles-00020", "road", {"length": 4604, "width": 4604, "kept": 0.75}),
-    ("DIMACS10/rgg_n_2_24_s0", "rgg", {"n": 2**24, "degree": 15.8, "order": "strips"}),
-    ("DIMACS10/road_usa", "road", {"length": 4894, "width": 4893, "kept": 0.6}),
-    ("SNAP/Stanford", "web", {"n": 281_903, "mean": 8.2}),
-    ("Gleich/wb-edu", "web", {"n": 9_845_725, "mean": 5.8}),
-    ("SNAP/web-BerkStan", "web", {"n": 685_230, "mean": 11.1}),
-    ("SNAP/web-Google", "web", {"n": 916_428, "mean": 5.6}),
-)
-"""Table I of the CPMS PageRank paper: name in the collection, and a synthetic stand-in."""
-
-
 def _paper_graphs() -> Iterable[Subject]:
-    for name, generator, params in PAPER_GRAPHS:
-        ones = {} if generator == "stencil" else {"values": "ones"}
-        source = generated(generator, params | ones)
-        yield Subject(name.partition("/")[2], "paper graph", collected(name), stand_in=source)
+    for graph in PAGERANK_GRAPHS:
+        generator, params = PAPER_GRAPHS[graph.name]
+        stand_in = generated(generator, params | {"values": "ones"})
+        yield Subject(graph.name, "paper graph", collected(graph.collection), stand_in=stand_in)
 
 
 def _collection() -> Iterable[Subject]:
-    stand_ins = {name: generated(generator, params) for name, generator, params in PAPER_FORMATS}
+    stand_ins = {PELLR_MATRICES[name]: generated(generator, params) for name, generator, params in PAPER_FORMATS}
     for name in dict.fromkeys((*COLLECTED, *stand_ins)):
         group: Group = "collection" if name in COLLECTED else "paper formats"
         yield Subject(name.partition("/")[2], group, collected(name), stand_in=stand_ins.get(name))

@@ -14,6 +14,7 @@ cpu_ranks            the state of a run, one class per storage
 
   state of the ranks on a GPU
 cuda_pulls           PULLS: layouts of the transition matrix, and the launches that pull ranks through it
+launch_shapes        threads and blocks of kernels with one thread per page, by segments and layout
 convergence_kernel   the CUDA sources of the norm phase
 cuda_ranks           the state of a run with fused kernels
 unfused              the state of a run with one kernel per step, as in the paper

@@ -144,14 +144,14 @@ class ConvergingInSegments:
         if read < write == self._schedule.segments:
             self._ranks.convert()
         with if_true(more):
-            self._stay(write)
+            self._stay(write, write > read)
 
-    def _stay(self, k: int) -> None:
+    def _stay(self, k: int, after_raise: bool) -> None:
         """Add one iteration and the following ones, which read and write k segments."""
         loops = [(new_handle(0), length) for length in self._chunks]
         pair = new_handle(0)
         conditions = (*([handle for handle, _ in loops] or (0, 0)), pair)
-        self._iterate(k, k, *conditions)
+        self._iterate(k, k, *conditions, after_raise=after_raise)
         for handle, length in loops:
             with while_true(handle):
                 for _ in range(length - 1):
@@ -163,8 +163,11 @@ class ConvergingInSegments:
             with if_true(second):
                 self._iterate(k, k, 0, 0, pair)
 
-    def _iterate(self, read: int, write: int, *conditions: int) -> None:
-        """Add an iteration; with conditions (many, some, stay, second) the graph tests γ after it."""
+    def _iterate(self, read: int, write: int, *conditions: int, after_raise: bool = False) -> None:
+        """Add an iteration; with conditions (many, some, stay, second) the graph tests γ after it.
+
+        after_raise  the previous iteration raised the precision, so that there is no γ to compare with
+        """
         self._ranks.pull(read, write)
         self._odd ^= 1
         looks = bool(conditions)
@@ -172,9 +175,10 @@ class ConvergingInSegments:
         handles = (*(*conditions, 0, 0, 0, 0)[:4], raises)
         # Scaling to ‖p‖₁ = 1 changes the ranks after γ was computed.
         moved = write > read and self._params.dangling != "teleport"
-        rule = np.int32(write > read), np.int32(write), *self._rule(write), np.int32(moved), self._until(write)
+        compares = read == write and not after_raise
+        rule = np.int32(write > read), np.int32(write), *self._rule(write), np.int32(compares), np.int32(moved)
         course = self._course, np.int32(looks), *map(np.uint64, handles)
-        self._ranks.norm_or_end(RAISE.function(RAISE.instantiations[0]), (*rule, *course))
+        self._ranks.norm_or_end(RAISE.function(RAISE.instantiations[0]), (*rule, self._until(write), *course))
 
     def _rule(self, k: int) -> tuple[Any, ...]:
         """Return ε, the γ and the growth of γ from which on k segments are too few, and the most iterations."""

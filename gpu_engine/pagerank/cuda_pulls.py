@@ -16,6 +16,7 @@ from gpu_engine.formats.base import POINTERS, inverse, max_row_length
 from gpu_engine.formats.ell import PADDING, fill_slots
 from gpu_engine.formats.sellp import Slices
 from gpu_engine.pagerank.graph import TransitionMatrix
+from gpu_engine.pagerank.launch_shapes import CSR_BLOCKS, CSR_THREADS, ELL_THREADS, LONG, segments_of_values
 
 FP64, FP32, NONE = "Fp64", "Fp32", "None"
 Storage = str | int
@@ -29,25 +30,6 @@ WINDOW, FREE_WINDOW = 1024, 256
 
 LINKS_AHEAD = (4, 8)
 """Links of a page that are loaded ahead in SELL-C-σ, for short and for long rows."""
-
-LONG = 16
-"""Mean number of links per page from which rows of CSR are long for one thread."""
-
-CSR_BLOCK, CSR_BLOCKS = 256, (6, 3)
-"""Threads per block in CSR, one per page, and blocks per multiprocessor for short and for long rows.
-
-The blocks process page after page and are few enough that the data of their next loads are still in the cache.
-"""
-
-BLOCKS_BY_SEGMENTS = {
-    "Head<2, 1>": (6, 3),
-    "Head<2, 2>": (6, 2),
-    "Head<4, 1>": (6, 3),
-    "Head<4, 2>": (6, 2),
-    "Head<4, 3>": (6, 2),
-    "Head<4, 4>": (6, 1),
-}
-"""Blocks per multiprocessor for values in segments, by the number read: each segment is a stream in the cache."""
 
 LANES_A_PAGE = (2, 8, 32)
 """Numbers of threads that can share a page in CSR; the least one that is at least the mean links per page is used."""
@@ -144,16 +126,12 @@ class CsrPull:
         """Launch threads that process one page after the other."""
         arrays = self._n, self._indptr, self.links, values
         kernel = source.function(CsrPull.names(self._pointer, types)[0])
-        kernel((self.blocks(types),), (CSR_BLOCK,), (*arrays, *ranks))
+        kernel((self.blocks(types),), (CSR_THREADS,), (*arrays, *ranks))
 
     def blocks(self, types: str) -> int:
         """Return the number of blocks of a launch with these types (values, read, written)."""
-        values = types[: types.index(">") + 1] if types.startswith("Head") else ""
-        resident = (
-            BLOCKS_BY_SEGMENTS.get(values.replace(f", {CODES[True]}", ""), CSR_BLOCKS)[self._long]
-            * self._multiprocessors
-        )
-        return min(-(-int(self._n) // CSR_BLOCK), resident)
+        resident = CSR_BLOCKS[segments_of_values(types)][self._long] * self._multiprocessors
+        return min(-(-int(self._n) // CSR_THREADS), resident)
 
 
 class VectorPull(CsrPull):
@@ -199,8 +177,8 @@ class EllPull:
 
     def launch(self, source: CudaSource, types: str, values: Any, ranks: tuple[Any, ...]) -> None:
         """Launch one thread per page."""
-        kernel = source.function(self.names("", types)[0])
-        kernel((-(-int(self._size[0]) // BLOCK),), (BLOCK,), (*self._size, self.links, values, *ranks))
+        kernel, threads = source.function(self.names("", types)[0]), ELL_THREADS[segments_of_values(types)]
+        kernel((-(-int(self._size[0]) // threads),), (threads,), (*self._size, self.links, values, *ranks))
 
 
 class SellpPull:

@@ -1,7 +1,7 @@
 """The parameters of PageRank, and its transition matrix, through which an iteration pulls the ranks.
 
 Source: CPMS PageRank paper, §III and Algorithm 1. A row of the adjacency matrix is a source, a column a target, an
-empty row a dangling page.
+empty row a dangling page; `row=target` reads files in which a row holds the links to a page.
 """
 
 from dataclasses import dataclass
@@ -43,6 +43,9 @@ class PageRankParams:
         "full", "For a symmetric matrix: all of it, or its strict lower triangle, as in the paper."
     )
     self_loops: Literal["keep", "drop"] = parameter("keep", "Links of a page to itself: keep or drop.")
+    row: Literal["source", "target"] = parameter(
+        "source", "A row holds the links from its page (source) or the links to it (target), as in Kamvar/Stanford."
+    )
 
     @property
     def dangling_factor(self) -> float:
@@ -97,6 +100,9 @@ def transition_matrix(adjacency: CsrMatrix, params: PageRankParams) -> Transitio
     """
     if refusal := not_a_graph(adjacency.n_rows, adjacency.n_cols):
         raise ParameterError(refusal)
+    if params.row == "target":
+        reverse = adjacency.to_scipy().T.tocsr()
+        adjacency = canonical(*reverse.shape, reverse.indptr, reverse.indices, reverse.data)
     triangle: Part = "lower" if params.triangle == "lower" and _symmetric(adjacency) else "full"
     links = _links(adjacency, triangle, params.self_loops)
     degrees = np.diff(links.indptr)

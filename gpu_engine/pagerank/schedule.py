@@ -55,11 +55,13 @@ class Step:
 
     read, write  segments that it reads per matrix value and rank, and that it writes per rank
     previous     γ of the previous iteration; infinite before the first
+    reference    γ that the stall test compares its own with: `previous`, but infinite after a transition
     """
 
     read: int
     write: int
     previous: float = math.inf
+    reference: float = math.inf
 
     @property
     def transition(self) -> bool:
@@ -67,16 +69,16 @@ class Step:
         return self.write > self.read
 
 
-def must_raise(schedule: Schedule, read: int, gamma: float, previous: float) -> bool:
-    """Return whether the precision must be raised after an iteration with `read` segments and γ = `gamma`.
+def must_raise(schedule: Schedule, read: int, gamma: float, reference: float) -> bool:
+    """Return whether the precision must be raised after an iteration that wrote `read` segments and had γ = `gamma`.
 
-    True if γ ≤ raise_at · 2^(−m), with m the mantissa bits read, because truncation hides the change; or if
-    γ > stall_ratio · previous, because the iteration makes no progress at the limit of its precision. False at full
+    True if γ ≤ raise_at · 2^(−m), with m the mantissa bits of `read` segments, because truncation hides the change; or
+    if γ > stall_ratio · reference, because the iteration makes no progress at the limit of its precision. False at full
     precision.
     """
     if read == schedule.segments:
         return False
-    return gamma <= schedule.raise_at * 2.0 ** -schedule.mantissa_bits(read) or gamma > schedule.stall_ratio * previous
+    return gamma <= schedule.raise_at * 2.0 ** -schedule.mantissa_bits(read) or gamma > schedule.stall_ratio * reference
 
 
 def start(schedule: Schedule) -> Step:
@@ -88,10 +90,12 @@ def advance(schedule: Schedule, step: Step, gamma: float) -> Step:
     """Return the iteration after `step`, which had γ = `gamma`.
 
     γ is the change of the values before a transition scales them; after scaling, the change of the norm would look like
-    a stall.
+    a stall. The γ of a transition contains the repair of the truncation, so that it is compared with no other γ.
     """
     read = step.write
-    return Step(read, read + must_raise(schedule, read, gamma, step.previous), gamma)
+    reference = math.inf if step.transition else step.reference
+    raised = must_raise(schedule, read, gamma, reference)
+    return Step(read, read + raised, gamma, math.inf if step.transition else gamma)
 
 
 def ends(step: Step, epsilon: float) -> bool:

@@ -176,7 +176,10 @@ def _weighted_links(adjacency: CsrMatrix, params: PageRankParams) -> tuple[Any, 
     targets = adjacency.indices.astype(np.int64)
     weights = adjacency.values if params.weights == "use" else np.ones(adjacency.nnz)
     keep = np.ones(adjacency.nnz, bool)
-    if params.triangle == "lower" and np.array_equal(sources * n + targets, np.sort(targets * n + sources)):
+    is_lower = params.triangle == "lower" and np.array_equal(sources * n + targets, np.sort(targets * n + sources))
+    if params.row == "target":
+        sources, targets = targets, sources
+    if is_lower:
         keep &= targets < sources
     if params.self_loops == "drop":
         keep &= targets != sources

@@ -48,8 +48,11 @@ def test_matrices_are_canonical_and_repeatable(name: str, params: dict[str, Any]
         ("delaunay", {"n": 5000}),
         ("rgg", {"n": 5000}),
         ("road", {"length": 300}),
+        ("road", {"length": 300, "kept": 0.3, "linked": 0.9, "shuffled": 0.3}),
+        ("mesh", {"nx": 60, "ny": 40, "shuffled": 0.3}),
         ("rmat", {"scale": 12}),
         ("web", {"n": 20_000}),
+        ("web", {"n": 20_000, "dangling": 0.3, "stars": 0.02}),
         ("powerlaw", {"n": 20_000, "max_length": 300}),
         ("rows", {"n": 20_000}),
         ("dense_rows", {"n": 5000}),
@@ -161,6 +164,89 @@ def test_road_is_a_share_of_a_grid() -> None:
     assert np.abs(np.repeat(np.arange(20_000), np.diff(part.indptr)) - part.indices).max() == 40
 
 
+def test_linked_roads_have_few_empty_rows_below_the_diagonal() -> None:
+    call = {"length": 300, "width": 200, "kept": 0.3, "values": "ones"}
+    plain, linked = (generate("road", call | {"linked": linked}).to_scipy() for linked in (0.0, 0.9))
+    # A crossing has no edge back or to the left in 0.7² of the cases; nine tenths of those get one.
+    assert _empty_rows(plain) == pytest.approx(0.49, abs=0.01)
+    assert _empty_rows(linked) == pytest.approx(0.049, abs=0.005)
+    assert (plain - plain.multiply(linked)).nnz == 0
+    assert linked.nnz - plain.nnz == pytest.approx(2 * 0.9 * 0.49 * 60_000, rel=0.03)
+    every = generate("road", call | {"kept": 0.0, "linked": 1.0}).to_scipy()
+    assert (every.nnz, scipy.sparse.csgraph.connected_components(every)[0]) == (2 * 59_999, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("road", {"length": 70, "width": 60, "kept": 0.7}),
+        ("mesh", {"nx": 70, "ny": 60, "shape": "honeycomb"}),
+    ],
+)
+def test_shuffled_points_keep_their_edges(name: str, params: dict[str, Any]) -> None:
+    natural, shuffled = (generate(name, {**params, "shuffled": share}).to_scipy() for share in (0.0, 0.5))
+    assert shuffled.nnz == natural.nnz
+    assert shuffled.multiply(natural).nnz < natural.nnz / 2
+    assert sorted(np.diff(shuffled.indptr)) == sorted(np.diff(natural.indptr))
+    components = [scipy.sparse.csgraph.connected_components(matrix)[1] for matrix in (natural, shuffled)]
+    assert sorted(np.bincount(components[0])) == sorted(np.bincount(components[1]))
+    assert _empty_rows(shuffled) > _empty_rows(natural) + 0.05
+
+
+def _empty_rows(matrix: Any) -> float:
+    """The share of the rows that are empty below the diagonal."""
+    return float((np.diff(scipy.sparse.tril(matrix, -1).tocsr().indptr) == 0).mean())
+
+
+def test_a_mesh_is_a_grid_or_a_honeycomb() -> None:
+    grid = generate("mesh", {"nx": 6, "ny": 4, "values": "ones"})
+    assert fingerprint(grid) == fingerprint(generate("road", {"length": 4, "width": 6, "kept": 1.0, "values": "ones"}))
+    comb = generate("mesh", {"nx": 50, "ny": 40, "shape": "honeycomb"}).to_scipy()
+    lengths = np.diff(comb.indptr).reshape(40, 50)
+    assert (lengths[1:-1, 1:-1] == 3).all()
+    maker = find_generator("mesh")
+    for shape in ("grid", "honeycomb"):
+        for nx, ny in ((6, 4), (5, 4), (6, 5), (5, 5), (5, 1)):
+            params = {"nx": nx, "ny": ny, "shape": shape}
+            assert generate("mesh", params).nnz == maker.estimate_nnz(parse_params(maker.Params, params))
+
+
+def test_points_of_one_color_are_numbered_consecutively() -> None:
+    mesh = generate("mesh", {"nx": 6, "ny": 4, "colors_x": 3, "colors_y": 2, "values": "ones"}).to_scipy().toarray()
+    # Place of the cell, then cells, row by row.
+    order = [y * 6 + x for cy in (0, 1) for cx in (0, 1, 2) for y in (cy, cy + 2) for x in (cx, cx + 3)]
+    grid = generate("mesh", {"nx": 6, "ny": 4, "values": "ones"}).to_scipy().toarray()
+    assert np.array_equal(mesh, grid[np.ix_(order, order)])
+    # Only the first point of a cell has no smaller neighbor, where the cells fit.
+    colored = generate("mesh", {"nx": 64, "ny": 32, "colors_x": 8, "colors_y": 2}).to_scipy()
+    assert _empty_rows(colored) == 1 / 16
+
+
+def test_patches_exchange_their_numbers_together() -> None:
+    call = {"nx": 80, "ny": 60, "shuffled": 0.5, "values": "ones"}
+    lonely, patches = (generate("mesh", call | {"patch": patch}).to_scipy() for patch in (1, 10))
+    natural = generate("mesh", {"nx": 80, "ny": 60, "values": "ones"}).to_scipy()
+    # An edge inside a patch of the natural order stays as it is; half the points do, and a quarter of the edges.
+    shares = [matrix.multiply(natural).nnz / natural.nnz for matrix in (lonely, patches)]
+    assert shares == [pytest.approx(0.25, abs=0.05), pytest.approx(0.48, abs=0.1)]
+
+
+def test_delaunay_points_come_first_at_random_then_in_strips() -> None:
+    n = 4000
+    apart = []
+    for coarse in (0.0, 0.3, 1.0):
+        edges = generate("delaunay", {"n": n, "coarse": coarse}).to_scipy().tocoo()
+        apart.append(np.abs(edges.row - edges.col))
+    # Neighbors lie in a strip of 2 · √n points or beside it; only edges of the hull are longer.
+    assert np.quantile(apart[0], 0.99) < 2 * 2 * np.sqrt(n)
+    assert np.median(apart[0]) < 10
+    # Of random numbers the mean difference is a third.
+    assert apart[2].mean() == pytest.approx(n / 3, rel=0.05)
+    links = generate("delaunay", {"n": n, "coarse": 0.3}).to_scipy()[1200:, 1200:].tocoo()
+    assert np.quantile(np.abs(links.row - links.col), 0.99) < 2 * 2 * np.sqrt(n)
+    assert links.nnz / apart[1].size == pytest.approx(0.49, abs=0.05)
+
+
 @pytest.mark.parametrize(("name", "params"), [("rgg", {"n": 500}), ("road", {"width": 9}), ("delaunay", {"n": 300})])
 def test_the_lower_part_is_that_of_the_symmetric_matrix(name: str, params: dict[str, Any]) -> None:
     full, lower = (generate(name, {**params, "part": part}).to_scipy() for part in ("full", "lower"))
@@ -174,7 +260,13 @@ def test_rgg_in_strips_keeps_neighbours_near() -> None:
     strip = n * (degree / (np.pi * (n - 1))) ** 0.5
     matrix = generate("rgg", {"n": n, "degree": degree, "order": "strips", "part": "lower"}).to_scipy().tocoo()
     apart = matrix.row - matrix.col
-    # The torus joins the first strip and the last.
+    # The torus joins the first strip and the last, and the ends of a strip.
+    high = (
+        generate("rgg", {"n": n, "degree": degree, "order": "strips", "strips": 1, "part": "lower"}).to_scipy().tocoo()
+    )
+    far = high.row - high.col
+    assert far[far < n / 2].max() < 2 * strip
+    assert np.median(far) > 5 * np.median(apart)
     near = apart < n / 2
     assert near.mean() > 0.95
     assert apart[near].max() < 3 * strip
@@ -223,6 +315,28 @@ def test_web_links_stay_on_their_host_or_lead_to_popular_pages() -> None:
     assert used[:20].sum() / away.nnz == pytest.approx(0.1, abs=0.03)
     assert used[:2500].sum() / away.nnz == pytest.approx(0.5, abs=0.05)
     assert np.diff(away.indptr).max() > 300
+
+
+def test_dangling_pages_have_no_link_and_the_others_as_many_more() -> None:
+    lengths = np.diff(generate("web", {"n": 20_000, "mean": 5.0, "dangling": 0.3, "local": 0.0}).indptr)
+    assert np.count_nonzero(lengths == 0) == 6000
+    assert lengths.mean() == pytest.approx(5.0, rel=0.1)
+
+
+def test_stars_are_hosts_whose_pages_link_to_the_first_one_and_back() -> None:
+    web = generate("web", {"n": 20_030, "stars": 0.2, "dangling": 0.3, "host": 50, "values": "ones"}).to_scipy()
+    stars = [
+        first for first in range(0, 20_030, 50) if web[[first]].nnz == 49 and web[first + 1 : first + 50].nnz == 49
+    ]
+    assert len(stars) == pytest.approx(80, abs=30)
+    for first in stars[:5]:
+        block = web[first : first + 50, first : first + 50].toarray()
+        assert block[0, 1:].all()
+        assert block[1:, 0].all()
+        assert not block[1:, 1:].any()
+    assert np.count_nonzero(np.diff(web.indptr) == 0) == round(0.3 * 20_030)
+    every = np.diff(generate("web", {"n": 990, "max_length": 10, "mean": 5.0, "stars": 1.0, "host": 9}).indptr)
+    assert every.tolist() == [8, *[1] * 8] * 110
 
 
 @pytest.mark.parametrize(
@@ -369,6 +483,7 @@ def test_circuits_are_symmetric_with_a_diagonal_and_rails() -> None:
         ("powerlaw", {"mean": 6000.0}, "at most max_length = 5000"),
         ("rgg", {"n": 10, "degree": 8.0}, "10 points allow less than 7.06858"),
         ("road", {"length": 10_000_000, "width": 1000}, "expected at most 2147483647"),
+        ("mesh", {"nx": 100_000, "ny": 100_000}, "10000000000 points; expected at most 2147483647"),
         ("fem", {"nx": 1000, "ny": 1000, "nz": 1000}, "3000000000 unknowns"),
         ("web", {"n": 100}, "max_length is 1000; expected at most n = 100"),
         ("rows", {"lengths": "normal"}, "one of constant, lognormal, exponential, powerlaw"),

@@ -7,12 +7,12 @@ from gpu_engine.records import MIXTURE, Cache, Case, Measurement
 from gpu_engine.studies.batched import mixture_of
 from gpu_engine.studies.batched.experiment import BatchDetails
 
-WEST = MatrixFeatures("west0989", 989, 989, 3_537, 3.58, 2.38, 11.0)
-NOS3 = MatrixFeatures("nos3", 960, 960, 15_844, 16.5, 1.2, 12.0)
-THIN_ROWS = MatrixFeatures("rows_2", 1024, 1024, 2_048, 2.0, 0.0, 0.0)
-THICK_ROWS = MatrixFeatures("rows_16", 1024, 1024, 16_384, 16.0, 0.0, 0.0)
-FEW = MatrixFeatures("dense_2", 1024, 1024, 2_048, 2.0, 45.2, 1024.0)
-MANY = MatrixFeatures("dense_32", 1024, 1024, 32_768, 32.0, 178.0, 1024.0)
+WEST = MatrixFeatures("west0989", 989, 989, 3_537, 3.58, 2.38, 11.0, stored={"max": 12})
+NOS3 = MatrixFeatures("nos3", 960, 960, 15_844, 16.5, 1.2, 12.0, stored={"max": 18})
+THIN_ROWS = MatrixFeatures("rows_2", 1024, 1024, 2_048, 2.0, 0.0, 0.0, stored={"max": 2})
+THICK_ROWS = MatrixFeatures("rows_16", 1024, 1024, 16_384, 16.0, 0.0, 0.0, stored={"max": 16})
+FEW = MatrixFeatures("dense_2", 1024, 1024, 2_048, 2.0, 45.2, 1024.0, stored={"max": 1024})
+MANY = MatrixFeatures("dense_32", 1024, 1024, 32_768, 32.0, 178.0, 1024.0, stored={"max": 1024})
 MATRICES = {"west": WEST, "nos3": NOS3, "r2": THIN_ROWS, "r16": THICK_ROWS, "d2": FEW, "d32": MANY}
 
 

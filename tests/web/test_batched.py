@@ -66,7 +66,7 @@ def test_a_batch_of_each_matrix_and_of_all_has_its_verdict_and_its_address(clien
     assert answer.note.endswith(FIVE_NOTE)
     alone = get(client, page.context["findings"][2].href).context
     assert [line.finding.title for line in alone["findings"]] == ["nos3, 1\u202f000 matrices"]
-    assert {row[3] for row in page.context["conclusions"].tables[0].table.rows} == {ON_GPU}
+    assert {row[4] for row in page.context["conclusions"].tables[0].table.rows} == {ON_GPU}
 
 
 def test_without_two_matrices_of_a_kind_their_figure_is_a_sentence(client: TestClient, batched: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 from scipy.io import mmwrite
 
 from gpu_engine.csr_matrix import fingerprint
+from gpu_engine.findings.formats.paper import MATRICES as PELLR_MATRICES
 from gpu_engine.formats import kernel_names
 from gpu_engine.generators import generate
 from gpu_engine.gpu_bench import __main__ as command
@@ -150,7 +151,8 @@ def test_the_subjects_have_names_of_their_own_and_every_group_has_some() -> None
 
 def test_a_matrix_of_the_pellr_paper_without_a_file_has_a_stand_in_of_its_size() -> None:
     by_name = {subject.name: subject for subject in SUBJECTS}
-    paper = [by_name[name.partition("/")[2]] for name, _, _ in PAPER_FORMATS]
+    assert {name for name, _, _ in PAPER_FORMATS} == set(PELLR_MATRICES)
+    paper = [by_name[PELLR_MATRICES[name].partition("/")[2]] for name, _, _ in PAPER_FORMATS]
     assert {subject.group for subject in paper} == {"collection", "paper formats"}
     substitutes = [subject.substitute for subject in paper]
     assert all(substitute and substitute.name.endswith(" (stand-in)") for substitute in substitutes)

@@ -9,21 +9,18 @@ from typing import Any
 
 import pytest
 
-from gpu_engine.generators import find_generator
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench.benchmark_matrices import GRAPH_SUBJECTS, Subject
 from gpu_engine.gpu_bench.markdown import Section
-from gpu_engine.gpu_bench.pagerank import FEW, passes
+from gpu_engine.gpu_bench.pagerank import FEW, SLOWEST, is_even, passes
 from gpu_engine.gpu_bench.pagerank_tables import TABLES
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.pagerank.details import PageRankDetails
-from gpu_engine.parameters import parse_params
 from gpu_engine.recordings import files as recordings
 from gpu_engine.recordings.files import MatrixRecord, Recording, generated
 from gpu_engine.records import BandwidthPoint, Case, DeviceInfo, DeviceProfile, Measurement, Trace
-from gpu_engine.studies.pagerank import PagerankStudy
+from gpu_engine.studies.pagerank import PagerankParams, PagerankStudy
 from tests.gpu_engine.gpu_bench.sections import cells, sections
-from web.figures.pagerank.paper import PAPER
 
 GPU = DeviceInfo("cuda:0", "cuda", "A GPU", 1, 1)
 GRID = Subject("grid", "graph", generated("stencil", {"points": 5, "nx": 6, "ny": 5}))
@@ -31,81 +28,97 @@ WEB = Subject("pages", "graph", generated("web", {"n": 60, "mean": 3.0, "max_len
 AXES = "start_segments=1,raise_at=16,stall_ratio=0.98,final_storage="
 
 SHORT = ("short-cpms2", "short-cpms4")
+STORED = ("fp64", "cpms2", "cpms4")
+UNFUSED = tuple(f"unfused-{precision}" for precision in STORED)
+FREE = ("pattern", "pattern-cpms2", "pattern-cpms4")
 
 
 def test_what_is_measured_on_a_gpu() -> None:
-    usual, second, others = passes(GRID, "cuda", 11)
-    stored = ("fp64", "cpms2", "cpms4")
-    free = ("pattern", "pattern-cpms2", "pattern-cpms4")
-    unfused = tuple(f"unfused-{precision}" for precision in stored)
+    usual, stay, second, others = passes(GRID, "cuda", 11)
     assert usual.kernels == (
-        *(f"csr/thread+{precision}" for precision in (*stored, *free, *unfused)),
-        *(f"ell/thread+{precision}" for precision in (*stored, *unfused)),
-        *(f"sellp/thread+{precision}" for precision in (*stored, *free)),
-        *(f"split/tile+{precision}" for precision in (*stored, *free)),
+        *(f"csr/thread+{precision}" for precision in (*STORED, *FREE, *UNFUSED)),
+        *(f"ell/thread+{precision}" for precision in (*STORED, *UNFUSED)),
+        *(f"sellp/thread+{precision}" for precision in (*STORED, *FREE)),
+        *(f"split/tile+{precision}" for precision in (*STORED, *FREE)),
         *(f"{layout}+ir{bits}" for layout in ("sellp/thread", "split/tile") for bits in (32, 64)),
-        *(f"csr/vector+{precision}" for precision in stored),
-        *(f"{layout}+{p}" for layout in ("csr/thread", "ell/thread", "sellp/thread", "split/tile") for p in SHORT),
+        *(f"csr/vector+{precision}" for precision in STORED),
+        *(f"{layout}+{p}" for layout in ("sellp/thread", "split/tile") for p in SHORT),
         *(f"{layout}+pattern-short-cpms2" for layout in ("sellp/thread", "split/tile")),
-        *(f"{layout}+unfused-{p}" for layout in ("csr/thread", "ell/thread") for p in SHORT),
         "cugraph",
     )
-    assert (usual.start_segments, usual.raise_at, usual.final_storage) == ((1,), (16.0,), ("fp64", "segments"))
+    assert (usual.start_segments, usual.raise_at, usual.final_storage) == ((1,), (16.0,), ("fp64",))
+    assert set(stay.kernels) == {
+        f"{layout}+{p}" for layout in ("sellp/thread", "split/tile") for p in ("cpms2", "cpms4", *SHORT)
+    }
+    assert (stay.start_segments, stay.raise_at) == (usual.start_segments, usual.raise_at)
     assert (second.kernels, second.start_segments, second.raise_at) == (("split/tile+cpms4",), (2,), (16.0,))
     assert (others.kernels, others.start_segments) == (("split/tile+cpms2", "split/tile+cpms4"), (1,))
     assert others.raise_at == (1.0, 256.0)
-    assert second.final_storage == others.final_storage == ("segments",)
-    assert [(p.rounds, p.energy_s) for p in (usual, second, others)] == [(11, 0.3), (11, 0.0), (11, 0.0)]
+    assert stay.final_storage == second.final_storage == others.final_storage == ("segments",)
+    assert [(p.rounds, p.energy_s) for p in (usual, stay, second, others)] == [(11, 0.3), *[(11, 0.0)] * 3]
+
+
+def papers(name: str) -> PagerankParams:
+    """The only pass over a graph of the paper, or its stand-in."""
+    (subject,) = (s for s in GRAPH_SUBJECTS if s.name == name)
+    assert subject.substitute is not None
+    (params,), (stand_ins,) = passes(subject, "cuda", 15), passes(subject.substitute, "cuda", 15)
+    assert params == stand_ins
+    return params
 
 
 def test_the_papers_graphs_are_measured_as_the_paper_did() -> None:
-    subject = next(s for s in GRAPH_SUBJECTS if s.group == "paper graph")
-    (params,) = passes(subject, "cuda", 9)
+    params = papers("adaptive")
     assert (params.triangle, params.final_storage, params.start_segments, params.raise_at) == (
         "lower",
         ("fp64",),
         (1,),
         (16.0,),
     )
-    assert params.energy_s == 0.3
-    stored = ("fp64", "cpms2", "cpms4")
-    assert params.kernels == tuple(
-        f"{layout}/thread+{precision}"
-        for layout in ("csr", "ell")
-        for precision in (*stored, *(f"unfused-{precision}" for precision in stored))
+    assert (params.rounds, params.energy, params.energy_s) == (15, "all", 0.3)
+    assert params.kernels == (
+        "split/tile+fp64",
+        *(f"{layout}/thread+{precision}" for layout in ("csr", "ell") for precision in (*STORED, *UNFUSED)),
+        "csr/vector+fp64",
     )
 
 
-def test_each_graph_of_table_one_has_a_stand_in_of_its_size() -> None:
-    graphs = {subject.name: subject for subject in GRAPH_SUBJECTS if subject.group == "paper graph"}
-    assert list(graphs) == [row.name for row in PAPER]
-    for row in PAPER:
-        subject = graphs[row.name]
-        assert subject.substitute is not None
-        source = subject.substitute.source
-        params = parse_params(find_generator(source["generator"]).Params, source["params"])
-        links = find_generator(source["generator"]).estimate_nnz(params)
-        # Of what is symmetric the paper counts the lower triangle; a stencil has a diagonal too.
-        whole = {"web": row.nnz, "stencil": 2 * row.nnz + row.n}.get(source["generator"], 2 * row.nnz)
-        assert links == pytest.approx(whole, rel=0.1)
-        assert subject.substitute.name == f"{row.name} (stand-in)"
-        assert subject.substitute.substitute is None
+def test_the_webs_of_the_paper_are_the_uneven_ones() -> None:
+    uneven = {s.name for s in GRAPH_SUBJECTS if s.group == "paper graph" and not is_even(s)}
+    assert uneven == {"Stanford", "wb-edu", "web-BerkStan", "web-Google"}
+    assert set(SLOWEST) <= {s.name for s in GRAPH_SUBJECTS if not is_even(s)}
 
 
-def test_one_thread_a_page_runs_in_two_precisions_where_pages_are_popular() -> None:
-    usual, *_ = passes(WEB, "cuda", 9)
-    everywhere, *_ = passes(GRID, "cuda", 9)
-    left_out = ("cpms4", "pattern", "pattern-cpms2", "pattern-cpms4")
-    unfused = ("unfused-fp64", "unfused-cpms2", "unfused-cpms4")
+def test_the_papers_own_kernels_run_on_every_graph() -> None:
+    own = {f"{layout}/thread+{precision}" for layout in ("csr", "ell") for precision in UNFUSED}
+    for subject in GRAPH_SUBJECTS:
+        first, *_ = passes(subject, "cuda", 9)
+        assert own <= set(first.kernels), subject.name
+        assert "fp64" in first.final_storage
+        # The control kernel of a graph is as fast on uneven graphs as on others.
+        assert "split/tile+fp64" in first.kernels
+
+
+@pytest.mark.parametrize(("name", "few"), [("web-Google", {"csr/thread+fp64", "csr/vector+fp64"}), ("wb-edu", set())])
+def test_slow_graphs_of_the_paper_have_few_other_kernels(name: str, few: set[str]) -> None:
+    params = papers(name)
+    assert {k for k in params.kernels if "unfused" not in k} == {"split/tile+fp64"} | few
+    assert params.rounds == 9
+
+
+def test_few_kernels_with_one_thread_a_page_run_where_pages_are_popular() -> None:
+    usual, stay, *_ = passes(WEB, "cuda", 15)
+    everywhere, stay_everywhere, *_ = passes(GRID, "cuda", 15)
     assert set(everywhere.kernels) - set(usual.kernels) == {
-        *(f"{layout}/thread+{precision}" for layout in ("csr", "sellp") for precision in left_out),
-        *(f"{layout}/thread+{precision}" for layout in ("csr", "ell") for precision in unfused),
-        *("ell/thread+cpms4", "sellp/thread+ir32", "sellp/thread+ir64"),
-        *(f"{layout}/thread+{p}" for layout in ("csr", "ell", "sellp") for p in SHORT),
-        *(f"{layout}/thread+unfused-{p}" for layout in ("csr", "ell") for p in SHORT),
-        "sellp/thread+pattern-short-cpms2",
+        *(f"csr/thread+{precision}" for precision in ("cpms2", "cpms4", *FREE)),
+        *(f"ell/thread+{precision}" for precision in STORED),
+        *("csr/vector+cpms2", "csr/vector+cpms4"),
+        *(k for k in everywhere.kernels if k.startswith("sellp/thread")),
     }
-    assert {f"csr/thread+{precision}" for precision in FEW} <= set(usual.kernels)
+    assert set(stay.kernels) == {k for k in stay_everywhere.kernels if k.startswith("split/tile")}
+    assert (usual.rounds, everywhere.rounds) == (9, 15)
+    slowest, *_ = passes(dataclasses.replace(WEB, name=SLOWEST[0]), "cuda", 9)
+    assert set(usual.kernels) - set(slowest.kernels) == set(FEW["cuda"])
 
 
 def test_on_a_cpu_values_become_fp64_and_the_thread_kernel_tries_the_schedules() -> None:

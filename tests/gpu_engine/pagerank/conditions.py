@@ -119,12 +119,13 @@ class Device:
 
     def next_or_raise(self, rule: tuple[Any, ...]) -> None:
         """The kernel of raise.cu."""
-        raised, _, epsilon, near, stall, most, moved, until, _, look, many, some, stay, second, more = rule
+        raised, _, epsilon, near, stall, most, compares, moved, until, _, look, many, some, stay, second, more = rule
         done = len(self.steps)
         gamma, before = self.gammas[done - 1], self.gammas[done - 2] if done > 1 else math.inf
         earlier = self.gammas[done - 3] if done > 2 else 0.0
         assert self.steps[-1][1] - self.steps[-1][0] == raised
-        following = self._rules.next(epsilon, near, stall, most, done, gamma, before, moved)
+        reference = before if compares else math.inf
+        following = self._rules.next(epsilon, near, stall, most, done, gamma, reference, moved)
         if not look:
             self.late += following != STAY
             return

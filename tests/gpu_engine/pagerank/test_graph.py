@@ -59,6 +59,19 @@ def test_the_lower_triangle_is_taken_of_symmetric_patterns_alone() -> None:
     assert pulled(dense([[1, 1], [1, 1]]), lower) == [[0, 1], [0, 0]]
 
 
+def test_a_row_may_hold_the_links_to_its_page() -> None:
+    target = PageRankParams(row="target")
+    # Reversed: 1 → 0, 2 → 0, 2 → 1, 0 → 2.
+    assert pulled(TRIANGLE, target) == [[0, 1, 0.5], [0, 0, 0.5], [1, 0, 0]]
+    reverse = transition_matrix(TWO_PARTS, target)
+    assert (reverse.dangling.tolist(), reverse.out_degrees.tolist()) == ([0, 2], [0, 2, 0, 1])
+    assert pulled(PATH, PageRankParams(row="target", triangle="lower")) == pulled(
+        PATH, PageRankParams(triangle="lower")
+    )
+    weighted = pulled(WEIGHTED, PageRankParams(row="target", weights="use"))
+    assert weighted == [[0, 1, 1 / 6], [0, 0, 5 / 6], [1, 0, 0]]
+
+
 @pytest.mark.parametrize("name", SQUARE)
 @pytest.mark.parametrize("self_loops", ["keep", "drop"])
 def test_every_page_with_links_hands_on_all_its_rank(name: str, self_loops: str) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from gpu_engine.generators import generate
 from gpu_engine.gpu_bench import __main__ as command
-from gpu_engine.gpu_bench.benchmark_matrices import Subject
+from gpu_engine.gpu_bench.benchmark_matrices import GRAPH_SUBJECTS, Subject
+from gpu_engine.gpu_bench.reduced_spmv import PAPERS_BLOCKS, passes
 from gpu_engine.pagerank.products import BLOCKS, LAYOUTS, Block, LinkProductDetails, Product, products_in
 from gpu_engine.recordings.files import generated
 from gpu_engine.records import Measurement
@@ -103,6 +104,14 @@ def test_a_product_is_read_from_its_case_and_an_operand_that_is_not_in_segments_
         assert case.axes[0] == ("triangle", "lower")
 
 
+def test_the_benchmark_has_lower_triangles_of_the_papers_graphs_and_all_blocks_on_the_others() -> None:
+    for subject in GRAPH_SUBJECTS:
+        (params,) = passes(subject, "cuda", 9)
+        is_papers = subject.group == "paper graph"
+        assert params.triangle == ("lower" if is_papers else "full")
+        assert params.blocks == (("128", "separate") if is_papers else tuple(BLOCKS))
+
+
 def test_every_launch_is_of_a_kernel_that_is_compiled() -> None:
     assert "csr_thread<int, 4, 3, 0, 0>" in reduced_spmv.source_of("csr/thread", "int").instantiations
     assert "ell_thread<2, 0, 0, 128>" in reduced_spmv.source_of("ell/thread", "").instantiations
@@ -123,7 +132,7 @@ def test_the_benchmark_runs_the_study_in_every_block_and_reads_its_records_again
     grid = Subject("grid", "paper graph", generated("stencil", {"points": 5, "nx": 6, "ny": 5}))
     fixed = ("--study", "reduced_spmv", "--folder", str(tmp_path), "--device", "cpu", "--rounds", "9")
     assert command.main(fixed, (grid,)) == 0
-    assert set(asked) == {tuple(BLOCKS)}
+    assert set(asked) == {PAPERS_BLOCKS}
     out = capsys.readouterr().out
     assert out == (tmp_path / "reduced_spmv.md").read_text(encoding="utf-8")
     heads = "segments | read | in segments | graphs | 32 bytes | 128 bytes | 256 bytes | separate"

@@ -55,6 +55,7 @@ def test_a_run_goes_through_every_precision_and_no_step_skips_one() -> None:
         step = advance(FOUR, step, gamma)
     assert steps == [(1, 1), (1, 2), (2, 2), (2, 3), (3, 3), (3, 4)]
     assert step == Step(4, 4, 1e-10)
+    assert advance(FOUR, step, 1e-10) == Step(4, 4, 1e-10, 1e-10)
 
 
 def test_each_precision_has_an_iteration_however_small_the_change() -> None:
@@ -70,15 +71,17 @@ def test_the_last_transition_converts() -> None:
     assert not converts(Schedule(start_segments=2), start(Schedule(start_segments=2)))
 
 
-def test_a_stall_is_judged_by_the_iteration_before_also_across_a_transition() -> None:
+def test_the_change_of_a_transition_is_compared_with_no_other() -> None:
     schedule = Schedule(segments=4, start_segments=2)
-    assert replay([0.5, 0.4, 0.395, 0.3, 0.2, 0.199], schedule) == (2, 2, 2, 3, 3, 3)
-    assert advance(schedule, Step(2, 3, 0.395), 0.394) == Step(3, 4, 0.394)
+    # 0.395 stalls after 0.4. Neither the jump to 0.6 nor 0.595 after it is a stall; 0.59 after 0.595 is one.
+    assert replay([0.5, 0.4, 0.395, 0.6, 0.595, 0.59, 0.59], schedule) == (2, 2, 2, 3, 3, 3, 4)
+    assert advance(schedule, Step(2, 3, 0.395, 0.395), 0.6) == Step(3, 3, 0.6, math.inf)
+    assert advance(schedule, Step(3, 3, 0.6, math.inf), 0.595) == Step(3, 3, 0.595, 0.595)
 
 
 def test_standing_still_in_low_precision_ends_nothing() -> None:
     after = advance(TWO, start(TWO), 0.0)
-    assert (after, ends(after, 1e-10)) == (Step(1, 2, 0.0), False)
+    assert (after, ends(after, 1e-10)) == (Step(1, 2, 0.0, 0.0), False)
     done = advance(TWO, after, 1e-11)
     assert (done, ends(done, 1e-10)) == (Step(2, 2, 1e-11), True)
 

@@ -86,8 +86,9 @@ def hostile() -> CsrMatrix:
 @pytest.mark.parametrize("matrix", [hostile(), BATTERY["duplicates_summed"](), PATH], ids=["hostile", "loops", "path"])
 def test_graph_and_verifier_read_the_options_alike(matrix: CsrMatrix) -> None:
     weights = ("ignore", "use") if matrix.values.min() >= 0 else ("ignore",)
-    for chosen in product(("teleport", "ignore", "as printed"), weights, ("full", "lower"), ("keep", "drop")):
-        options = dict(zip(("dangling", "weights", "triangle", "self_loops"), chosen, strict=True))
+    choices = ("teleport", "ignore", "as printed"), weights, ("full", "lower"), ("keep", "drop"), ("source", "target")
+    for chosen in product(*choices):
+        options = dict(zip(("dangling", "weights", "triangle", "self_loops", "row"), chosen, strict=True))
         params = parse_params(PageRankParams, {**options, "iterations_max": 60})
         p, gammas = reference(transition_matrix(matrix, params), params)
         found = check(matrix, params, p, gammas[-1])
@@ -96,7 +97,8 @@ def test_graph_and_verifier_read_the_options_alike(matrix: CsrMatrix) -> None:
 
 def test_the_options_make_a_difference_there() -> None:
     ranks = []
-    for options in ({}, {"weights": "use"}, {"self_loops": "drop"}, {"dangling": "ignore"}, {"dangling": "as printed"}):
+    dangling = {"dangling": "ignore"}, {"dangling": "as printed"}
+    for options in ({}, {"weights": "use"}, {"self_loops": "drop"}, {"row": "target"}, *dangling):
         params = parse_params(PageRankParams, options)
         ranks.append(reference(transition_matrix(hostile(), params), params)[0])
     assert min(np.abs(a - b).sum() for i, a in enumerate(ranks) for b in ranks[:i]) > 1e-3
