@@ -9,9 +9,6 @@ from gpu_engine.measure import Bench
 from gpu_engine.records import MatrixInfo, Measurement, Record, Trace
 from gpu_engine.studies.base import Study, check_device
 
-ENERGY_S = 0.1
-"""Seconds of repeated SpMVs for the energy of a case: the counter of an H200 is updated about every 20 to 100 ms."""
-
 
 def measure_passes(
     study: Study,
