@@ -92,9 +92,9 @@ SLICES = Costs(9.5e-13, 4.9e-12, 1.3e-7, 2.4e-7)
 
 MODELS: Mapping[str, tuple[Callable[[Features], Work], Costs]] = {
     "csr/scalar": (work.csr(lambda _: 1), Costs(1.6e-12, 7.8e-12, 1.4e-7, 5.1e-7)),
-    "csr/vector": (work.csr(lambda _: 32), Costs(9.1e-13, 4.3e-12, 1.5e-7, 4.6e-7)),
-    "csr/vector16": (work.csr(lambda _: 16), Costs(1.2e-12, 4.4e-12, 1.8e-7, 7.2e-7)),
-    "csr/smart": (work.csr(work.smart_lanes), Costs(9.5e-13, 4.3e-12, 1.8e-7, 5.1e-7)),
+    "csr/vector": (work.csr(lambda _: 32), Costs(6.5e-13, 4e-12, 2.1e-7, 4e-7)),
+    "csr/vector16": (work.csr(lambda _: 16), Costs(9.8e-13, 3.9e-12, 2.9e-7, 2.6e-7)),
+    "csr/smart": (work.csr(work.smart_lanes), Costs(7e-13, 4.2e-12, 1.9e-7, 2.9e-7)),
     "csri/warp": (work.by_entries, Costs(5.2e-12, 1.9e-11, 2e-7, 3.4e-6)),
     "split/tile": (work.tiles, Costs(3.6e-12, 4.3e-13, 2e-8, 1.9e-6)),
     "packed/tile": (work.packed_tiles, Costs(3.8e-12, 6.7e-13, 2e-8, 2.2e-6)),

@@ -49,11 +49,11 @@ class CpuStopwatch:
         self._flush_buffer = np.zeros(2 * device.cache_bytes // 8)
         # Filled once: a custom kernel that sets another one is refused.
         self._flush_s: list[float] = []
-        self._random, self._ballast = random.Random(0), np.zeros(0)
+        self._random = random.Random(0)
 
     def close(self) -> None:
         """Free the flush buffer."""
-        self._flush_buffer = self._ballast = np.zeros(0)
+        self._flush_buffer = np.zeros(0)
 
     def environment(self) -> dict[str, str]:
         """Return the environment that affects times: versions of Numba and NumPy, threads."""
@@ -92,9 +92,10 @@ class CpuStopwatch:
 
     @contextmanager
     def elsewhere(self) -> Iterator[None]:
-        """Hold memory of random size, so that new arrays lie at another place."""
-        self._ballast = np.ones(self._random.randrange(BALLAST_MAX))
+        """Hold memory of random size meanwhile, so that new arrays lie at another place."""
+        ballast = np.ones(self._random.randrange(BALLAST_MAX))
         yield
+        del ballast
 
     def take_back(self) -> None:
         """Do nothing, because a host has no streams."""
