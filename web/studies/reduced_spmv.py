@@ -54,8 +54,8 @@ REDUCED_SPMV = StudyPage(
         conclusions.table,
         "Judged by SpMVs with values and ranks in segments, with blocks of 128 bytes if measured, each against the "
         "same layout in fp64. The paper's matrices: lower triangles of symmetric ones, or of stand-ins. A printed "
-        "number is reached if the measured one rounds to it or more. The paper speaks of the mean, so more than half "
-        "of the graphs are enough to agree.",
+        "number is reached if the measured one rounds to it or more. A printed mean is judged by the geometric "
+        "mean over the graphs. The other statements must hold on each graph.",
     ),
     features=Features("Graphs"),
 )

@@ -1,6 +1,7 @@
 """Shares of the time of a run by precision and for changes of precision: Figure 5 of the CPMS PageRank paper."""
 
 from collections.abc import Mapping
+from statistics import median
 
 from gpu_engine.findings.pagerank.runs import Run
 from gpu_engine.pagerank.run import PHASES
@@ -25,3 +26,10 @@ def precision_shares(run: Run) -> Mapping[int, float]:
         seconds[bits] = seconds.get(bits, 0.0) + sum(phases)
     total = sum(seconds.values())
     return {bits: part / total for bits, part in sorted(seconds.items())} if total > 0 else {}
+
+
+def iteration_s(run: Run, segments: int) -> float:
+    """Return the median seconds of pull and norm of the iterations that read and write so many segments; 0 if none."""
+    arrays = (run.array(name) for name in ("read", "written", f"{PULL}_s", f"{NORM}_s"))
+    times = [pull + norm for read, wrote, pull, norm in zip(*arrays, strict=False) if read == wrote == segments]
+    return median(times) if times else 0.0

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank.paper import paper_position
 from gpu_engine.findings.pagerank.runs import SCHEDULE, Run, RunGroup, by_precision, has_right_ranks, run_groups
 from gpu_engine.pagerank import Schedule
 from gpu_engine.text.axes import axis_text
@@ -84,13 +85,18 @@ def schedule_name(run: Run) -> str:
 def panels_of(data: StudyData, row: Callable[[RunGroup, Run], Row | None]) -> Panels[Row]:
     """Return a panel per group with a row, by layout, fp64 first; row: returns None for a run without one."""
     group_panels = []
-    for group in run_groups(data):
+    for group in in_paper_order(data):
         ordered = sorted(group.runs, key=lambda run: (run.layout, by_precision(run)))
         rows = [(run, built_row) for run in ordered if (built_row := row(group, run)) is not None]
         if rows:
             right = all(has_right_ranks(run, data) for run, _ in rows)
             group_panels.append(panel_of(group, data, tuple(each for _, each in rows), right))
     return Panels(tuple(group_panels))
+
+
+def in_paper_order(data: StudyData) -> list[RunGroup]:
+    """Return the groups of runs: those of the paper's matrices first, in the order of Table I."""
+    return sorted(run_groups(data), key=lambda group: paper_position(data.matrix(group.matrix_id).name))
 
 
 def panel_of(group: RunGroup, data: StudyData, rows: tuple[Row, ...], all_right: bool = True) -> Panel[Row]:

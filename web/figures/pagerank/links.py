@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.pagerank.runs import RunGroup, run_groups
+from gpu_engine.findings.pagerank.runs import RunGroup
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import count, percent
 from web.figures import markers
 from web.figures.base import blank, caption
 from web.figures.markers import hover
-from web.figures.pagerank.facets import Panels, bar_panels, panel_of
+from web.figures.pagerank.facets import Panels, bar_panels, in_paper_order, panel_of
 from web.palette import OKABE_ITO
 
 NO_LINKS = "No run recorded the number of links per page. Measure the matrix again."
@@ -28,7 +28,7 @@ class Row:
 
 def info(data: StudyData) -> Panels[Row]:
     """Return the rows of Aᵀ of each transition matrix, for the triangle and self-loops of the run."""
-    rows_by_group = ((group, _rows(group)) for group in run_groups(data))
+    rows_by_group = ((group, _rows(group)) for group in in_paper_order(data))
     return Panels(tuple(panel_of(group, data, rows) for group, rows in rows_by_group if rows))
 
 

@@ -13,7 +13,7 @@ from gpu_engine.text.units import MISSING, count, percent
 NAMES = (Head("matrix", numeric=False), Head("measured", numeric=False))
 
 REMARKS = (
-    "A measured matrix named “(stand-in)” is synthetic and replaces the file. Percentages: difference from the paper.",
+    "A measured stand-in is synthetic and replaces the file. Percentages: difference from the paper.",
     "As printed, on an NVIDIA V100 with δ = 0.85 and ε = 10⁻¹⁰; symmetric matrices as lower triangle. The paper does "
     "not print the rule that raises the precision; Sparsight documents its own. The single 48-bit iteration of "
     "web-BerkStan suggests a rule that takes γ after scaling the ranks: the jump of their norm looks like a stall.",
@@ -68,7 +68,7 @@ def _sizes(graph: PaperGraph, runs: GraphRuns | None, data: StudyData) -> tuple[
     cells = (
         cell for paper, ours in zip(printed, measured, strict=True) for cell in (count(paper), _beside(ours, paper))
     )
-    return (f"{graph.name} ({graph.short})", _name(runs, data), *cells)
+    return (f"{graph.name} ({graph.short})", _name(graph, runs, data), *cells)
 
 
 def _iterations(graph: PaperGraph, runs: GraphRuns | None, data: StudyData) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def _iterations(graph: PaperGraph, runs: GraphRuns | None, data: StudyData) -> t
     full, two, four = (complete.full, complete.two, complete.four) if complete else (None, None, None)
     return (
         f"{graph.name} ({graph.short})",
-        _name(runs, data),
+        _name(graph, runs, data),
         count(graph.fp64),
         count(full.measurement.details.iterations if full else None),
         _with_total(graph.two, graph.two_total),
@@ -86,8 +86,12 @@ def _iterations(graph: PaperGraph, runs: GraphRuns | None, data: StudyData) -> t
     )
 
 
-def _name(runs: GraphRuns | None, data: StudyData) -> str:
-    return data.matrix(runs.group.matrix_id).name if runs else MISSING
+def _name(graph: PaperGraph, runs: GraphRuns | None, data: StudyData) -> str:
+    """Return what was measured: `file`, `stand-in`, or another addition to the name of the graph."""
+    if runs is None:
+        return MISSING
+    name = data.matrix(runs.group.matrix_id).name
+    return name[len(graph.name) :].strip(" ()") or "file"
 
 
 def _beside(measured: int | None, printed: int) -> str:

@@ -99,7 +99,7 @@ def table_rows(every: Sequence[Gains], what: What) -> Table:
 def means_text(every: Sequence[Gains], what: What) -> str:
     """Return the geometric means over the graphs by device and layout, without noisy graphs; empty without any."""
     texts = "".join(_means(every, device, layout, what) for device in _devices(every) for layout in LAYOUTS)
-    return f"Geometric means over the graphs:{texts}" if texts else ""
+    return f"Geometric means over the graphs drawn:{texts}" if texts else ""
 
 
 def _points(rows: Mapping[str, Gains | None], series: Series, legend: Legend) -> go.Scatter:
@@ -142,4 +142,5 @@ def _means(every: Iterable[Gains], device: str, layout: str, what: What) -> str:
         for series in members
         if (values := [by_name[series.name] for by_name in values_of_graphs if series.name in by_name])
     ]
-    return f" {_upper(layout)} on {device}: {', '.join(means)}." if means else ""
+    graphs = f"graphs: {len(values_of_graphs)}"
+    return f" {_upper(layout)} on {device} ({graphs}): {', '.join(means)}." if means else ""

@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
-from tests.samples.pagerank import luxembourg, ran, shown
-from web.figures.pagerank import pull, total, what_if
+from tests.samples.pagerank import LUXEMBOURG, luxembourg, ran, shown
+from web.figures.pagerank import links, pull, timeline, total, what_if
 from web.figures.pagerank.facets import axis_end
 
 
@@ -18,3 +20,13 @@ def test_axes_begin_at_zero_and_reach_over_one() -> None:
     products = pull.draw(pull.info(shown(*luxembourg())))
     assert products.layout.xaxis.range == (0, pytest.approx(1.05 * 0.8 / 0.25))
     assert what_if.draw(what_if.info(slow)).layout.xaxis2.range == (0, pytest.approx(1.05 * 28))
+
+
+def test_the_papers_graphs_come_first_in_its_order() -> None:
+    names = {"a": "another", "s": "Stanford (stand-in)", "d": "delaunay_n22 (stand-in)", "b": "yet another"}
+    data = replace(
+        shown(*(ran("csr/thread+fp64", 28, 1.0, matrix=each, link_counts=(1, 2)) for each in names)),
+        matrices={each: replace(LUXEMBOURG, name=name) for each, name in names.items()},
+    )
+    for panels in (timeline.info(data).panels, links.info(data).panels):
+        assert [panel.place[0] for panel in panels] == [names[each] for each in "dsab"]

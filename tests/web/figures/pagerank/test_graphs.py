@@ -85,7 +85,7 @@ def test_the_table_has_a_row_a_graph_and_layout() -> None:
 def test_the_summary_has_the_mean_over_the_graphs_beside_the_papers() -> None:
     faster = ran("csr/thread+cpms2", (13, 15), 0.5, matrix="del")
     text = summary(info(shown(*luxembourg(), ran("csr/thread+fp64", 28, 1.0, matrix="del"), faster))).replace(THIN, " ")
-    assert "CSR on cpu: two segments, complete run 1.51 ×" in text
+    assert "CSR on cpu (graphs: 2): two segments, complete run 1.51 ×" in text
     assert "two segments, pull 32 bit 1.67 ×" in text
     assert "ELL on cpu" not in text
     assert PAPER.strip() in text

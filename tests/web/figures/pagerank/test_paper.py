@@ -43,10 +43,10 @@ def test_the_tables_are_as_printed_where_nothing_was_measured() -> None:
 def test_a_stand_in_is_next_to_what_it_stands_in_for() -> None:
     one, two = rows(table_one(measured("cpu"))), rows(table_two(measured("cpu")))
     assert one["web-Google (Ggl)"] == [
-        (STAND_IN, "916428", "916428 (+0%)", "5105039", "5105039 (+0%)", "176974", "88487 (−50%)")
+        ("stand-in", "916428", "916428 (+0%)", "5105039", "5105039 (+0%)", "176974", "88487 (−50%)")
     ]
     assert two["web-Google (Ggl)"] == [
-        (STAND_IN, "116", "113", "47/69 (116)", "47/66 (113)", "1/46/67/2 (116)", "1/46/61/5 (113)")
+        ("stand-in", "116", "113", "47/69 (116)", "47/66 (113)", "1/46/67/2 (116)", "1/46/61/5 (113)")
     ]
     assert {name for name, listed in two.items() if listed[0][0] != MISSING} == {"web-Google (Ggl)"}
 
@@ -56,3 +56,10 @@ def test_a_matrix_on_several_devices_has_one_row_and_another_problem_none() -> N
     other = shown(ran("csr/thread+fp64", 113, axes=(*LOWER, ("damping", "0.9"))))
     named = replace(other, matrices={"lux": replace(LUXEMBOURG, name=STAND_IN)})
     assert rows(table_two(named))["web-Google (Ggl)"][0][0] == MISSING
+
+
+def test_a_file_is_named_as_such_and_one_with_more_in_its_name_by_that() -> None:
+    data = measured("cpu")
+    for name, text in (("web-Google", "file"), ("web-Google (2)", "2")):
+        named = replace(data, matrices={**data.matrices, "lux": replace(data.matrices["lux"], name=name)})
+        assert rows(table_one(named))["web-Google (Ggl)"][0][0] == text

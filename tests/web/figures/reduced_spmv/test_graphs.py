@@ -38,7 +38,7 @@ def test_the_table_and_the_summary_have_every_precision() -> None:
     )
     text = summary(info(DATA)).replace(THIN, " ")
     assert PAPER.strip() in text
-    assert "ELL on cuda:0: two segments, 32 bit 1.60 ×, two segments, 64 bit 0.90 ×" in text
+    assert "ELL on cuda:0 (graphs: 1): two segments, 32 bit 1.60 ×, two segments, 64 bit 0.90 ×" in text
 
 
 def test_lower_triangles_have_a_panel_of_their_own() -> None:
