@@ -1,6 +1,6 @@
 """Palette: color, hatching, marker, and line by format; a format looks the same in all figures.
 
-Batched figures distinguish kernels: the kernels of a format share its color, and the first one its line.
+Batched figures distinguish kernels: those of a format share its color, except BATCHED_HUES, and the first its line.
 """
 
 import zlib
@@ -22,6 +22,12 @@ PATTERNS = ("", "/", "x", ".", "-")
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 """Line styles of the first seven formats, the next seven, and so on."""
+
+BATCHED_HUES = {"csr/vector": OKABE_ITO[4], "csr/smart": "#8A63D2"}
+"""Batched kernel → its hue, if it is not that of its format: Figure 4 of the batched SpMV paper compares CSR kernels.
+
+No other batched kernel has either hue; each has a contrast of at least 3:1 with a light page and with a dark one.
+"""
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x")
 
@@ -60,7 +66,7 @@ def style(format_name: str) -> Style:
 def batch_style(kernel: str) -> Style:
     """Return the style of a batched kernel: that of its format, with another marker and line for further kernels.
 
-    Any other kernel is gray, hatched by its hash.
+    Kernels of BATCHED_HUES have a color of their own. Any other kernel is gray, hatched by its hash.
     """
     if kernel not in _BATCHED:
         return _style(None, kernel)
@@ -73,7 +79,7 @@ def batch_style(kernel: str) -> Style:
         _further(options, first, number)
         for options, first in ((PATTERNS, look.pattern), (SYMBOLS, look.symbol), (DASHES, look.dash))
     )
-    return Style(look.color, pattern, symbol, dash)
+    return Style(BATCHED_HUES.get(kernel, look.color), pattern, symbol, dash)
 
 
 def partitioning_style(name: str) -> Style:

@@ -1,10 +1,11 @@
 from gpu_engine.batched import KERNELS
 from gpu_engine.competitors.batches import peer_names
+from gpu_engine.findings.batched.groups import PAPER
 from gpu_engine.formats import FORMATS
 from tests.samples.batched import multiplied
 from tests.samples.pagerank import ran
 from tests.samples.scaling import cold
-from web.palette import OKABE_ITO, OTHERS, batch_position, batch_style, style
+from web.palette import BATCHED_HUES, OKABE_ITO, OTHERS, batch_position, batch_style, style
 from web.studies.batched import BATCHED
 from web.studies.pagerank import PAGERANK
 from web.studies.scaling import SCALING
@@ -36,9 +37,16 @@ def test_no_two_kernels_of_batches_look_alike() -> None:
 
 def test_a_format_has_one_colour_in_all_studies_and_its_first_kernel_one_look() -> None:
     for name in ("coo", "csr", "csri", "ell"):
-        first, *others = [batch_style(kernel.name) for kernel in KERNELS if kernel.name.partition("/")[0] == name]
-        assert first == style(name)
-        assert {look.color for look in others} <= {first.color}
+        first, *others = [kernel.name for kernel in KERNELS if kernel.name.partition("/")[0] == name]
+        assert batch_style(first) == style(name)
+        shared = [kernel for kernel in others if kernel not in BATCHED_HUES]
+        assert {batch_style(kernel).color for kernel in shared} <= {style(name).color}
+
+
+def test_no_two_kernels_of_the_batched_paper_have_the_same_colour() -> None:
+    assert len({batch_style(kernel).color for kernel in PAPER}) == len(PAPER)
+    ours = {batch_style(kernel.name).color for kernel in KERNELS if kernel.name not in BATCHED_HUES}
+    assert not ours & set(BATCHED_HUES.values())
 
 
 def luminance(color: str) -> float:
@@ -49,7 +57,7 @@ def luminance(color: str) -> float:
 
 
 def test_every_colour_stands_out_from_a_light_and_a_dark_page() -> None:
-    for color in map(luminance, (*OKABE_ITO, OTHERS)):
+    for color in map(luminance, (*OKABE_ITO, *BATCHED_HUES.values(), OTHERS)):
         assert (luminance("#fbfbf9") + 0.05) / (color + 0.05) >= 3
         assert (color + 0.05) / (luminance("#1a1c1f") + 0.05) >= 3
 

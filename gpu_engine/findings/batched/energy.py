@@ -134,21 +134,25 @@ def sentences(setting: EnergySetting) -> tuple[str, ...]:
 def by_device(data: StudyData, kernel: str) -> str:
     """Return the GFLOP/s per watt of a kernel by device, over the batches that all devices share; empty without any.
 
-    Only warm uniform batches of the paper's matrices count.
+    Only warm uniform batches of the paper's matrices with quiet timings count.
     """
-    papers = [setting for setting in energies(data) if setting.kind == OF_PAPER]
-    rates_by_device = {
-        setting.device: {(each.name, each.batch_size): each.per_watt for each in one.quiet}
-        for setting in papers
-        for one in setting.kernels
-        if one.kernel == kernel
-    }
+    rates_by_device: dict[str, dict[tuple[str, int], float]] = {}
+    for group in of_paper(data):
+        m = group.of(kernel)
+        if rate := m and per_watt(m):
+            rates_by_device.setdefault(group.device, {})[name_of(group, data), group.batch_size] = rate
     shared = set.intersection(*map(set, rates_by_device.values())) if rates_by_device else set()
     if not shared:
         return ""
     means = {device: geometric_mean(rates[batch] for batch in shared) for device, rates in rates_by_device.items()}
-    each = join([f"{units.number(mean)} GFLOP/s per watt on {device}" for device, mean in means.items()])
-    return f"{kernel}: {each} (geometric mean over {len(shared)} batches)"
+    each = join([f"{units.number(mean)} on {device}" for device, mean in means.items()])
+    return f"{kernel} {each} ({len(shared)} batches)"
+
+
+def of_paper(data: StudyData) -> list[BatchGroup]:
+    """Return the batches of the kind OF_PAPER that have an energy and quiet timings, largest or of the chosen size."""
+    groups = largest((group for group in batch_groups(data) if _with_energy(group)), data.number(BATCH))
+    return [group for group in groups if _kind(group, data) == OF_PAPER and not group.ranking.busy]
 
 
 def _sentence(of_what: str, least: Least, setting: EnergySetting) -> str:

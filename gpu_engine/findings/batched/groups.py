@@ -227,6 +227,13 @@ def bandwidth(m: Measurement) -> float | None:
     return float((moved + m.details.vector_bytes) / m.median_s)
 
 
+def bandwidth_with_padding(m: Measurement) -> float | None:
+    """Return the bandwidth in bytes per second as the paper counts it: padding is read too (§4.2, Figures 6 and 7)."""
+    if not m.median_s or m.stored_bytes is None or m.details.vector_bytes is None:
+        return None
+    return float((m.stored_bytes + m.details.vector_bytes) / m.median_s)
+
+
 def _series(group: BatchGroup) -> tuple[str, str, str, str, str, str]:
     return group.matrix_id, group.device, group.cache, group.mixture, group.compose, group.operation
 

@@ -2,10 +2,10 @@
 
 from statistics import geometric_mean
 
-from gpu_engine.findings.batched.energy import OF_PAPER, by_device, energies, sentences
+from gpu_engine.findings.batched.energy import by_device, of_paper
 from gpu_engine.findings.batched.groups import AUTO, PAPER, batch_groups, largest
 from gpu_engine.findings.batched.paper import is_mixed_as_printed, is_uniform
-from gpu_engine.findings.batched.trials import COO, CSRI
+from gpu_engine.findings.batched.trials import COO
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import gain
 from gpu_engine.findings.ranking import join
@@ -33,12 +33,24 @@ def resources_text(data: StudyData) -> str:
 
 
 def energy_text(data: StudyData) -> str:
-    """Return which kernels need the least energy on each device, and whether they are the fastest."""
-    papers = [setting for setting in energies(data) if setting.kind == OF_PAPER]
-    return " ".join(sentence for setting in papers for sentence in sentences(setting))
+    """Return the energy of FLEXIBLE over that of the fastest kernel of the paper per device; empty without energies.
+
+    Warm uniform batches of the paper's matrices count, except those with noisy timings.
+    """
+    ratios: dict[str, list[float]] = {}
+    for group in of_paper(data):
+        papers, flexible = next(iter(group.among(PAPER)), None), group.of(FLEXIBLE)
+        if papers and papers.energy_j and flexible and flexible.energy_j:
+            ratios.setdefault(group.device, []).append(flexible.energy_j / papers.energy_j)
+    means = [
+        f"{units.ratio(geometric_mean(values))} on {device} ({len(values)} batches)"
+        for device, values in ratios.items()
+    ]
+    over = f"{FLEXIBLE}: energy over that of the fastest kernel of the paper"
+    return f"{over} {join(means)}, geometric mean." if means else ""
 
 
 def devices_text(data: StudyData) -> str:
-    """Return the GFLOP/s per watt of the automatic kernel and of two kernels of the paper by device."""
-    texts = [text for kernel in (FLEXIBLE, COO, CSRI) if (text := by_device(data, kernel))]
-    return f"{'; '.join(texts)}." if texts else ""
+    """Return the GFLOP/s per watt of the automatic kernel and of COO, the paper's best one, by device."""
+    texts = [text for kernel in (FLEXIBLE, COO) if (text := by_device(data, kernel))]
+    return f"GFLOP/s per watt, geometric mean: {'; '.join(texts)}." if texts else ""

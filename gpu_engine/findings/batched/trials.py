@@ -3,7 +3,14 @@
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from gpu_engine.findings.batched.groups import LAUNCHED, PAPER, BatchGroup, bandwidth, batch_groups, is_balanced
+from gpu_engine.findings.batched.groups import (
+    LAUNCHED,
+    PAPER,
+    BatchGroup,
+    bandwidth_with_padding,
+    batch_groups,
+    is_balanced,
+)
 from gpu_engine.findings.batched.paper import SIMILAR, is_mixture, is_one_of
 from gpu_engine.findings.conclusions import Trial
 from gpu_engine.findings.data import StudyData
@@ -23,9 +30,6 @@ Condition = Callable[[BatchGroup, StudyData], bool]
 COO, SCALAR, VECTOR, SMART, CSRI, ELL = PAPER
 ON_CSR = (SCALAR, VECTOR, SMART, CSRI)
 WITHOUT_PREPROCESSING = (SCALAR, VECTOR, SMART)
-
-SHORT_ROW = 4.0
-"""Nonzeros per row up to which csr/scalar is good (§4.2)."""
 
 
 def uniform(group: BatchGroup, data: StudyData) -> bool:  # noqa: ARG001
@@ -113,12 +117,19 @@ def scalar_and_coo(group: BatchGroup, data: StudyData) -> Trial | None:
     return Trial({first.kernel, second.kernel} == {SCALAR, COO}, f"{first.kernel} and {second.kernel} are the fastest")
 
 
-def scalar_up_to_four(group: BatchGroup, data: StudyData) -> Trial | None:
-    """Check whether csr/scalar is the best CSR kernel up to SHORT_ROW, and not beyond."""
-    trial, ave = best(SCALAR, ON_CSR, balanced)(group, data), data.matrix(group.matrix_id).ave
-    if trial is None or ave is None:
-        return None
-    return Trial(trial.holds == (ave <= SHORT_ROW), f"({units.number(ave, 2)} per row) {trial.number}")
+def faster(kernels: Sequence[str], than: str, covers: Condition, or_tied: bool = False) -> Judge:
+    """Return the check whether all of some kernels are faster than another one, or tied with it if that suffices."""
+
+    def judge(group: BatchGroup, data: StudyData) -> Trial | None:
+        other, timed = group.of(than), [m for kernel in kernels if (m := group.of(kernel))]
+        if not covers(group, data) or other is None or len(timed) < len(kernels) or rank((other, *timed)).busy:
+            return None
+        verdicts = [compare(other, m).kind for m in timed]
+        holds = all(kind != "slower" if or_tied else kind == "faster" for kind in verdicts)
+        gains = join([f"{m.kernel} {units.ratio(gain(other, m))}" for m in timed])
+        return Trial(holds, f"{gains} {than}")
+
+    return judge
 
 
 def standard_is_slow(most: Printed, kernels: Sequence[str] = ()) -> Judge:
@@ -149,11 +160,16 @@ def gains_over_loops(least: Printed, kernels: Sequence[str], covers: Condition) 
     return judge
 
 
-def rate_ratio(kernel: str, over: str, printed: tuple[Printed, Printed], covers: Condition) -> Judge:
-    """Return the check whether two rates have the ratio of two printed rates, each with its tolerance."""
+def rate_ratio(
+    kernel: str, over: str, printed: tuple[Printed, Printed], covers: Condition, at_most: bool = False
+) -> Judge:
+    """Return the check whether two rates have the ratio of two printed rates, each with its tolerance.
+
+    at_most  the second printed rate is a lower bound, so a smaller ratio holds too
+    """
 
     def judge(group: BatchGroup, data: StudyData) -> Trial | None:
-        return _ratio(group.of(kernel), group.of(over), printed) if covers(group, data) else None
+        return _ratio(group.of(kernel), group.of(over), printed, at_most) if covers(group, data) else None
 
     return judge
 
@@ -174,7 +190,7 @@ def not_slower_than_similar(kernels: Sequence[str], printed: Printed, covers: Co
     def judge(group: BatchGroup, data: StudyData) -> Trial | None:
         similar = _similar(group, data) if covers(group, data) else None
         pairs = [(group.of(kernel), similar.of(kernel)) for kernel in kernels] if similar else []
-        ratios = [(ratio, m.kernel) for m, other in pairs if m and (ratio := _over(m, other))]
+        ratios = [(ratio, m.kernel) for m, other in pairs if m and (ratio := ratio_of(m, other))]
         if not ratios or len(ratios) < len(kernels):
             return None
         text = ", ".join(f"{name} {units.ratio(ratio)}" for ratio, name in ratios)
@@ -198,10 +214,13 @@ def ordered(kernels: Sequence[str], covers: Condition) -> Judge:
 
 
 def by_bandwidth(kernels: Sequence[Sequence[str]], covers: Condition) -> Judge:
-    """Return the check whether every kernel of a group has a higher bandwidth than all kernels of the next one."""
+    """Return the check whether every kernel of a group has a higher bandwidth than all kernels of the next one.
+
+    Padding counts as read, as in the paper.
+    """
 
     def judge(group: BatchGroup, data: StudyData) -> Trial | None:
-        timed = [(m, bandwidth(m)) for m in group.among([kernel for names in kernels for kernel in names])]
+        timed = [(m, bandwidth_with_padding(m)) for m in group.among([kernel for names in kernels for kernel in names])]
         rates = {m.kernel: rate for m, rate in timed if rate}
         if not covers(group, data) or len(rates) < sum(map(len, kernels)) or rank([m for m, _ in timed]).busy:
             return None
@@ -213,30 +232,35 @@ def by_bandwidth(kernels: Sequence[Sequence[str]], covers: Condition) -> Judge:
     return judge
 
 
+def alike(group: BatchGroup, data: StudyData) -> list[BatchGroup]:
+    """Return the batches in the setting and with the size of a batch."""
+    setting = group.device, group.cache, group.operation, group.batch_size
+    return [
+        other
+        for other in batch_groups(data)
+        if (other.device, other.cache, other.operation, other.batch_size) == setting
+    ]
+
+
 def _similar(group: BatchGroup, data: StudyData) -> BatchGroup | None:
     """Return the batch with the mixture of Figure 6, in the setting and with the size of another batch."""
-    setting = group.device, group.cache, group.operation, group.batch_size
-    return next(
-        (
-            other
-            for other in batch_groups(data)
-            if (other.device, other.cache, other.operation, other.batch_size) == setting
-            and is_mixture(other, data, SIMILAR)
-        ),
-        None,
-    )
+    return next((other for other in alike(group, data) if is_mixture(other, data, SIMILAR)), None)
 
 
-def _ratio(m: Measurement | None, other: Measurement | None, printed: tuple[Printed, Printed]) -> Trial | None:
+def _ratio(
+    m: Measurement | None, other: Measurement | None, printed: tuple[Printed, Printed], at_most: bool = False
+) -> Trial | None:
     """Check a ratio of rates against that of two printed ones; the ratio of any two that round to them holds."""
-    ratio = _over(m, other)
+    ratio = ratio_of(m, other)
     if m is None or other is None or ratio is None or rank((m, other)).busy:
         return None
     numerator, denominator = printed
-    holds = numerator.least / denominator.most <= ratio < numerator.most / denominator.least
+    least = 0.0 if at_most else numerator.least / denominator.most
+    holds = least <= ratio < numerator.most / denominator.least
     rates = f"{units.number(m.gflops)} of {units.number(other.gflops)} GFLOP/s"
     return Trial(holds, f"{units.ratio(ratio)}, {rates}", factor=ratio)
 
 
-def _over(m: Measurement | None, other: Measurement | None) -> float | None:
+def ratio_of(m: Measurement | None, other: Measurement | None) -> float | None:
+    """Return the ratio of two throughputs; None if either is unknown."""
     return m.gflops / other.gflops if m and other and m.gflops and other.gflops else None

@@ -15,13 +15,13 @@ from gpu_engine.findings.ranking import join
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from web.figures.base import blank, caption, log_axis
-from web.figures.batched.markers import BALANCED_TEXT, FACET, Point, in_order, left_out, line_panels
+from web.figures.batched.markers import BALANCED_TEXT, FACET, Point, colored_among, in_order, left_out, line_panels
 
 PANEL_PX = 300
 PANELS_MAX = 6
 
 COLORED = (*ON_CSR, CSR_LOOPS[0])
-"""Kernels in color: those of Figure 4, the four on CSR and the loop of the standard one."""
+"""Kernels with a look of their own: those of Figure 4, the four on CSR and the loop of the standard one, in gray."""
 
 NO_FAMILY = (
     "No two balanced or two unbalanced matrices have equally many rows and different row lengths. "
@@ -122,7 +122,11 @@ def summary(info: Density) -> str:
     if visible[0].is_printed:
         what = f"Matrices of order {units.count(ORDER)} with equally long rows, or with a few full rows."
     kernels = {kernel for family in visible for point in family.points for kernel in point.kernels}
-    colors = " In color: the kernels on CSR and a loop of the standard one." if kernels & set(COLORED) else ""
+    colors = (
+        " In color: the kernels on CSR. Dashed gray: a loop of the standard one."
+        if colored_among(kernels, COLORED)
+        else ""
+    )
     size = f" Batch size: {join([units.count(size) for size in sizes])}."
     omitted = left_out(len(visible), len(info.families))
     return caption(f"{what}{colors}{size}{omitted}", (), (BALANCED_TEXT,))

@@ -5,18 +5,39 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings.batched.groups import LOOPS, PAPER, BatchGroup, batch_groups
+from gpu_engine.findings.batched.groups import (
+    CSR_LOOPS,
+    ELL_LOOPS,
+    LOOPS,
+    PAPER,
+    BatchGroup,
+    batch_groups,
+)
+from gpu_engine.findings.batched.outlook import FLEXIBLE
 from gpu_engine.findings.batched.paper import SIMILAR, is_uniform
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import gain
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from web.figures.base import blank, caption, log_axis
-from web.figures.batched.markers import FACET, Facet, Point, facet, in_order, line_panels, loops_end, loops_max
+from web.figures.batched.markers import (
+    FACET,
+    Facet,
+    Point,
+    colored_among,
+    facet,
+    in_order,
+    line_panels,
+    loops_end,
+    loops_max,
+)
 
 PANEL_PX = 260
 PANELS_MAX = len(SIMILAR)
 """Maximum number of panels: those of Figure 3. The table has all."""
+
+COLORED = (*PAPER, FLEXIBLE, CSR_LOOPS[0], ELL_LOOPS[0])
+"""Kernels in color: those of Figure 3, with the loops of the standard ones, and Sparsight's automatic kernel."""
 
 ONE_SIZE = "Only one batch size was measured. Measure several sizes to see the scaling."
 
@@ -74,7 +95,8 @@ def draw(info: Growth) -> go.Figure:
     series = info.series[:PANELS_MAX]
     if not series:
         return blank(ONE_SIZE)
-    figure = line_panels([batches.facet.title for batches in series], [batches.points for batches in series], PANEL_PX)
+    titles, lines = [batches.facet.title for batches in series], [batches.points for batches in series]
+    figure = line_panels(titles, lines, PANEL_PX, COLORED)
     figure.update_xaxes(**log_axis([point.x for batches in series for point in batches.points]).settings)
     for row, batches in enumerate(series, start=1):
         figure.update_yaxes(
@@ -108,6 +130,9 @@ def summary(info: Growth) -> str:
     if not info.series:
         return ONE_SIZE
     text = "Throughput by batch size, a line per kernel. Dotted: roofline, which falls when a batch exceeds the cache."
+    kernels = {kernel for series in info.series for point in series.points for kernel in point.kernels}
+    if colored_among(kernels, COLORED):
+        text += f" In color: the paper’s kernels and {FLEXIBLE}."
     if len(info.series) > PANELS_MAX:
         text += f" Showing {PANELS_MAX} of {len(info.series)}, the paper’s matrices first; the table has all."
     more = []

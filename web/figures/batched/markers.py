@@ -77,14 +77,13 @@ def line_panels(
 ) -> go.Figure:
     """Return GFLOP/s over x, a line per kernel, a panel of `px` pixels per title, with rooflines dotted.
 
-    colored  kernels in color; if none of them has a time, the NAMED_MAX best, including the fastest library kernel
+    colored  kernels in color among many, see `colored_among`; else the NAMED_MAX best, with the fastest library kernel
 
     The other kernels are gray.
     """
     kernels = in_order(kernel for points in lines for point in points for kernel in point.kernels)
     with_roofline = any(point.roofline for points in lines for point in points)
-    chosen = [kernel for kernel in kernels if kernel in colored]
-    named = chosen or _named(kernels, [point for points in lines for point in points])
+    named = colored_among(kernels, colored) or _named(kernels, [point for points in lines for point in points])
     figure = panels(titles, [px] * len(titles), len(named) + (len(kernels) > len(named)) + with_roofline, across=3)
     legend = Legend()
     # Gray lines are drawn first, then library kernels, behind Sparsight kernels.
@@ -98,6 +97,11 @@ def line_panels(
     figure.update_layout(legend_traceorder="reversed")
     figure.update_yaxes(rangemode="tozero", title_text="GFLOP/s")
     return figure
+
+
+def colored_among(kernels: Collection[str], colored: Collection[str]) -> list[str]:
+    """Return the kernels of `colored` that are present; none of few kernels, which all have a color."""
+    return [kernel for kernel in kernels if kernel in colored] if len(kernels) > NAMED_MAX else []
 
 
 def kernel_points(kernel: str, kernel_marks: Sequence[Mark], marker: dict[str, Any], **options: Any) -> go.Scatter:

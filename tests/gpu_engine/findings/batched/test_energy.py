@@ -126,7 +126,7 @@ def test_devices_are_compared_on_the_batches_that_they_share() -> None:
     known = {name: MatrixFeatures(name) for name in NAMES}
     other = [m.with_(energy_j=2 * (m.energy_j or 0.0)) for m in batches(NAMES[2:], "cuda:1")]
     text = by_device(StudyData([*batches(), *other], known), AUTO)
-    assert text.startswith(f"{AUTO}: 0.400 GFLOP/s per watt on cuda:0 and 0.200 GFLOP/s per watt on cuda:1")
-    assert f" {len(NAMES) - 2} batches" in text
+    assert text.startswith(f"{AUTO} 0.400 on cuda:0 and 0.200 on cuda:1")
+    assert f"({len(NAMES) - 2} batches)" in text
     assert by_device(StudyData([*batches(NAMES[:1]), *batches(NAMES[1:], "cuda:1")], known), AUTO) == ""
     assert by_device(StudyData(), AUTO) == ""

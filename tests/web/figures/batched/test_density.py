@@ -97,6 +97,7 @@ def test_the_kernels_on_csr_and_the_standard_one_have_colors() -> None:
     colored = {kernel for kernel, line in lines.items() if line["name"] != "others"}
     assert colored == {"csr/scalar", "csr/vector", "csr/smart", "csri/warp", "cusparse/loop"}
     assert {lines[kernel]["line"]["color"] for kernel in set(kernels) - colored} == {OTHERS}
+    assert len({lines[kernel]["line"]["color"] for kernel in colored}) == len(colored)
 
 
 @pytest.mark.parametrize("data", [StudyData(), shown(*copies("west"), *copies("nos3"))])

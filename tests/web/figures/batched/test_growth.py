@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from gpu_engine.findings.batched.groups import PAPER
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.text.units import THIN
 from tests.samples.batched import copies, mixed, multiplied, refused, shown
@@ -78,17 +79,27 @@ def test_libraries_lie_behind_our_own_and_the_floor_is_dotted() -> None:
     assert (figure.layout.yaxis.title.text, titles(figure)) == ("GFLOP/s", ["west0989 · cuda:0 · warm"])
 
 
-def test_of_many_kernels_the_nearest_to_the_best_and_a_library_have_colours() -> None:
-    ours = ("csr/scalar", "csr/vector", "csr/smart", "csri/warp", "ell/thread", "coo/segmented", "sellp/t1")
-    rates = {kernel: 10.0 + place for place, kernel in enumerate(ours)} | {"cusparse/loop": 1.0, "ell/loop": 2.0}
+def test_of_many_kernels_those_of_the_paper_auto_and_the_launched_loops_have_a_look() -> None:
+    ours = (*PAPER, "sliced/lanes", "auto/flexible", "cusparse/best", "cusparse/loop", "cusparse/chain", "ell/loop")
+    rates = {kernel: 10.0 + place for place, kernel in enumerate(ours)}
+    growth = info(shown(*(multiplied(kernel, rate, size) for kernel, rate in rates.items() for size in (10, 100))))
+    lines = {line["meta"]["kernel"]: (line["name"], line["line"]["color"]) for line in traces(draw(growth), "point")}
+    gray = {kernel for kernel, (name, _) in lines.items() if name == "others"}
+    assert gray == {"sliced/lanes", "cusparse/best", "cusparse/chain"}
+    assert {lines[kernel][1] for kernel in gray} == {OTHERS}
+    assert len({lines[kernel][1] for kernel in (*PAPER, "auto/flexible")}) == len(PAPER) + 1
+    assert "auto/flexible." in summary(growth)
+    assert "auto/flexible" not in summary(info(DATA))
+
+
+def test_of_many_other_kernels_the_nearest_to_the_best_and_a_library_have_colors() -> None:
+    ours = ("sliced/lanes", "sliced/shared", "auto/shared", "a/1", "a/2", "a/3", "a/4")
+    rates = {kernel: 10.0 + place for place, kernel in enumerate(ours)} | {"scipy/loop": 1.0, "ell/chain": 2.0}
     figure = draw(
         info(shown(*(multiplied(kernel, rate, size) for kernel, rate in rates.items() for size in (10, 100))))
     )
-    lines = {trace["meta"]["kernel"]: (trace["name"], trace["line"]["color"]) for trace in traces(figure, "point")}
-    grey = {kernel for kernel, (name, color) in lines.items() if name == "others"}
-    assert grey == {"csr/scalar", "csr/vector", "cusparse/loop"}
-    assert {lines[kernel][1] for kernel in grey} == {OTHERS}
-    assert [name for kernel, (name, _) in lines.items() if kernel not in grey] == [k for k in lines if k not in grey]
+    gray = {line["meta"]["kernel"] for line in traces(figure, "point") if line["name"] == "others"}
+    assert gray == {"sliced/lanes", "sliced/shared", "scipy/loop"}
 
 
 def test_a_line_has_a_place_for_every_size() -> None:
