@@ -7,6 +7,8 @@ from fastapi.testclient import TestClient
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats import conclusions
+from gpu_engine.text.units import THIN
+from gpu_engine.verdicts.verdict import UNKNOWN_GAP
 from server.models import JobState
 from tests.samples.formats import study_of, timed
 from tests.web.conftest import CPU, ON_GPU, add_job, get, words
@@ -67,7 +69,9 @@ def test_results_without_an_aa_gap_are_marked(client: TestClient, measured: Any)
     add_job(measured, "j3", "cuda:0", JobState.SUCCEEDED, without_gap)
     page = get(client, "/papers/pellr")
     assert [ON_GPU in note for note in page.context["notes"]] == [True]
-    assert page.context["notes"][0] in words(page.text)
+    note = page.context["notes"][0].replace(THIN, " ")
+    assert note in words(page.text)
+    assert f"{100 * UNKNOWN_GAP['formats']:.1f} %" in note
 
 
 @every_paper

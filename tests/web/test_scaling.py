@@ -136,7 +136,9 @@ def test_the_papers_conclusions_stand_beside_what_the_shown_device_says(client: 
     (order,) = (row for row in rows if row[0].startswith("Baseline is the slowest") and row[1] == SCOPES["all"])
     assert order[2] == "agrees"
     assert (
-        order[3].replace(THIN, " ").startswith("Holds for 4 of 4. For web_graph pCSR on 2 p* 1.50 × baseline (faster)")
+        order[3]
+        .replace(THIN, " ")
+        .startswith("Holds for 4 of 4. For web_graph pCSR on 2 devices: p* 1.50 × baseline (faster)")
     )
     assert SCALING.conclusions
     assert SCALING.conclusions.heading in page.text

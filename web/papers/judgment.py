@@ -7,7 +7,9 @@ from itertools import chain
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.records import Measurement
+from gpu_engine.text import units
 from gpu_engine.text.tables import Table
+from gpu_engine.verdicts.verdict import UNKNOWN_GAP
 from web.papers import PAPERS, find_paper
 from web.papers.base import Outlook
 from web.papers.statements import Verdict, verdicts
@@ -64,12 +66,17 @@ def _number(outlook: Outlook, merged: Mapping[str, StudyData]) -> str:
 def _notes(data_by_study: Mapping[str, Mapping[str, StudyData]]) -> tuple[str, ...]:
     """Return one sentence per study and device whose results have no A/A gap."""
     return tuple(
-        f"The results of the study {study} on {device} have no A/A gap. Their verdicts do not include the noise "
-        "between two runs of one kernel."
+        f"The results of the study {study} on {device} have no A/A gap. Their verdicts assume that differences up to "
+        f"{_assumed_gap(study)} are noise."
         for study, by_device in data_by_study.items()
         for device, data in by_device.items()
         if _lacks_gaps(data.measurements)
     )
+
+
+def _assumed_gap(study: str) -> str:
+    """Return the A/A gap that verdicts assume for records without a control kernel: `10.2 %`."""
+    return f"{100 * UNKNOWN_GAP.get(study, max(UNKNOWN_GAP.values())):.1f}{units.THIN}%"
 
 
 def _lacks_gaps(measurements: Sequence[Measurement]) -> bool:

@@ -10,12 +10,20 @@ from gpu_engine.findings.scaling.paper import NAMES, stand_ins
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from web.components import Link
+from web.figures.scaling.phases import PHASES as IN_PHASES
+from web.figures.scaling.phases import SHARES
 from web.papers.base import Exhibit, Outlook, Paper, Place, Trial, drawing, study_table
 from web.papers.drawings import msrep as drawings
 
+UNEVEN = "two-level-10"
+"""Matrix of Figure 6 whose halves differ most in their nonzeros: equal rows are most unequal on it."""
+
+MATRICES = (*NAMES, UNEVEN)
+"""Matrices of the paper: those of Table 2, and one of Figure 6."""
+
 COLD = Place("scaling", "scaling-cold")
-PHASES = Place("scaling", "scaling-phases")
-BALANCE = Place("scaling", "scaling-balance", most=len(NAMES))
+PHASES = Place("scaling", "scaling-phases", {IN_PHASES: (SHARES,)})
+BALANCE = Place("scaling", "scaling-balance", most=len(MATRICES))
 RATIO = Place("scaling", "scaling-ratio")
 STAYING = Place("scaling", "scaling-staying")
 ITERATION = Place("scaling", "scaling-iteration")
@@ -54,7 +62,11 @@ MSREP = Paper(
         "As printed, the merges of Algorithms 3 and 7 overwrite a partial sum and scale it twice. Sparsight computes "
         "y = β·y + α·Σ over the partitions, once per row, for any number of partitions.",
         "As printed, Algorithm 1 scales y by β in its inner loop. Sparsight does it once per row; β = 0 never reads y.",
-        "§5.5 refers to Figure 22 for the merges, but its caption says speedup; Figure 19 shows them.",
+        "Algorithms 2, 4, and 6 count partitions from 1, which leaves out the first nnz/np nonzeros. Sparsight counts "
+        "from 0.",
+        "Algorithm 6 searches the row pointers, which COO does not have. Sparsight reads the rows of the first and the "
+        "last nonzero of a partition.",
+        "§5.5 refers to Figure 22 for the merges, but §5.7 says that it shows speedups; Figure 19 shows the merges.",
         "§5.4 counts the copies to the GPUs as partitioning; Sparsight reports them as a separate phase.",
     ),
     judges={"scaling": scaling.conclusions},
@@ -103,7 +115,7 @@ MSREP = Paper(
             "45 thousand to 9 million rows, 28 to 283 million nonzeros, R from 1.03 to 3.09.",
             (Place("scaling", "structure"),),
             unsaid="Properties of files that are not part of Sparsight. Stand-ins have their mean row lengths and R, "
-            "and a share of the rows that keeps at least 28 million nonzeros.",
+            "and a share of the rows that keeps at least 28 million nonzeros. Their rows are in random order.",
             table=study_table("scaling", stand_ins),
         ),
         Exhibit(
@@ -112,7 +124,8 @@ MSREP = Paper(
             "p*-opt: below 2 % for most. COO is the most expensive. p* costs no more than baseline.",
             (PHASES,),
             why="The paper counts the copies to the GPUs as partitioning. Sparsight judges the partitioning alone, on "
-            "every number of GPUs.",
+            "every number of GPUs. With p*-opt it takes about as long on all stand-ins, whatever their rows, and their "
+            "SpMV lasts only milliseconds.",
             sources=("Figure 16", "§5.4"),
         ),
         Exhibit(
@@ -135,7 +148,8 @@ MSREP = Paper(
             "p*-opt: below 3.8 % for CSR, 9 % for CSC, and 17 % for COO.",
             (PHASES,),
             why="The paper merges columns on one GPU (gather). Sparsight can also merge them on every GPU; such cases "
-            "are not judged.",
+            "are not judged. On stand-ins with few rows, merging takes about as long whatever the rows, and "
+            "much longer than the lower bound of its copies.",
             sources=("Figure 19", "§5.5"),
             table=study_table("scaling", merge_shares),
         ),
@@ -153,8 +167,10 @@ MSREP = Paper(
             "Speedup of baseline, p*, and p*-opt by the number of GPUs.",
             "Baseline is slowest, p* faster, p*-opt nearly linear: 5.5 on six GPUs, 6.2 on eight.",
             (COLD,),
-            why="Every SpMV begins with the matrix on the host. When the links together are as fast as the memory of "
-            "the host, more GPUs do not help. Another figure shows workloads with the matrix on the devices.",
+            why="The rows of the stand-ins are in random order, so equal rows have nearly equal nonzeros. On them, p* "
+            "gains by its host threads, not by its balance. More GPUs shorten the copies, up to the rate of the host "
+            "memory; the other phases take about as long. Another figure shows workloads with the matrix on the "
+            "devices.",
             sources=("Figure 21", "§5.7"),
         ),
         Exhibit(
@@ -167,7 +183,7 @@ MSREP = Paper(
     trial=Trial(
         study="scaling",
         params={"partitionings": ["pCSR", "pCSC", "pCOO"], "merge": ["paper"], "sampling": "fixed"},
-        names=NAMES,
+        names=MATRICES,
         generate=("rmat20",),
         note="SpMV from host memory with baseline, p*, and p*-opt on 1, 2, 4 … devices. Repeated and iterated SpMV "
         "with the matrix on the devices. On a CPU, the devices are simulated.",

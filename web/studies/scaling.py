@@ -145,8 +145,8 @@ SCALING = StudyPage(
             _weak,
             (
                 "Matrices of one generator that grow with the number of devices: nonzeros per device and mean row "
-                "lengths agree within 10 %. Weak efficiency: time on one device / time on several. It has no verdict, because "
-                "different matrices have different rounds.",
+                "lengths agree within 10 %. Weak efficiency: time on one device / time on several. It has no verdict, "
+                "because different matrices have different rounds.",
             ),
         ),
     ),

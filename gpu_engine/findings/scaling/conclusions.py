@@ -61,12 +61,18 @@ PARTITION: tuple[Statement[DeviceCase], ...] = (
         "SpMV with p* on one device and on several",
         judges.partition_gains,
     ),
+    Statement(
+        "p*-opt partitions faster than p*, because the GPUs write pointers and indices (§5.4).",
+        "SpMV with p* and p*-opt",
+        judges.partition_offloaded,
+    ),
 )
 
 MERGE_SHARES: tuple[Statement[DeviceCase], ...] = tuple(
     Statement(
-        f"With p*-opt, merging takes less than {most.low} % of the time for {text} (§5.5, Figure 19).",
-        f"SpMV with {partitioning}, p*-opt, the paper’s merge, and at least 28 million nonzeros",
+        f"With p*-opt, merging takes less than {most.low} % of the time for {text} (§5.5, Figure 19; here: on several "
+        "devices).",
+        f"SpMV on several devices with {partitioning}, p*-opt, the paper’s merge, and at least 28 million nonzeros",
         judges.merges_at_most(partitioning, most),
         source="§5.5",
     )
@@ -85,6 +91,11 @@ OTHERS: tuple[Statement[DeviceCase], ...] = (
         "columns of the same matrix).",
         "SpMV partitioned by rows and by columns on several devices",
         judges.rows_merge_faster,
+    ),
+    Statement(
+        "Merging rows takes longer with p* than with baseline, because cut rows overlap (§5.5).",
+        "SpMV with baseline and p*, partitioned by rows, on several devices",
+        judges.rows_merge_longer,
     ),
     Statement(
         "Baseline is the slowest, p* is faster, and p*-opt is the fastest (§5.7, Figure 21).",

@@ -55,8 +55,8 @@ class DeviceCase:
 
     @property
     def name(self) -> str:
-        """Return matrix, partitioning, and number of devices: `wb-edu pCSR on 2`."""
-        return f"{self.matrix.name} {self.group.partitioning} on {units.count(self.devices)}"
+        """Return matrix, partitioning, and number of devices, before a number: `wb-edu pCSR on 2 devices:`."""
+        return f"{self.matrix.name} {self.group.partitioning} on {devices_in_words(self.devices, virtual=False)}:"
 
     def strategy(self, name: str, partitioning: str = "") -> Series | None:
         """Return the series of SpMV from the host with a strategy and merge of the paper, without further options.
@@ -111,14 +111,21 @@ def partition_no_more(case: DeviceCase, data: StudyData) -> Trial | None:  # noq
     """Check whether partitioning with p* takes no longer than with the baseline."""
     before, after = case.measured(BASELINE), case.measured(BALANCED)
     longer = _is_longer("partition", before, after)
-    return None if longer is None else Trial(not longer, f"{BASELINE} {_time(before)}, {BALANCED} {_time(after)}")
+    return None if longer is None else Trial(not longer, _both("partition", (BASELINE, before), (BALANCED, after)))
 
 
 def partition_gains(case: DeviceCase, data: StudyData) -> Trial | None:  # noqa: ARG001
     """Check whether partitioning with p* is faster on several devices than on one."""
     one, several = case.measured(BALANCED, 1), case.measured(BALANCED)
     faster = _is_longer("partition", several, one) if case.devices > 1 else None
-    return None if faster is None else Trial(faster, f"one device {_time(one)}, {_time(several)}")
+    return None if faster is None else Trial(faster, _both("partition", ("one device", one), ("", several)))
+
+
+def partition_offloaded(case: DeviceCase, data: StudyData) -> Trial | None:  # noqa: ARG001
+    """Check whether p*-opt, whose devices write pointers and indices, partitions faster than p*."""
+    before, after = case.measured(BALANCED), case.measured(OPTIMIZED)
+    faster = _is_longer("partition", after, before)
+    return None if faster is None else Trial(faster, _both("partition", (BALANCED, before), (OPTIMIZED, after)))
 
 
 def coo_costs_more(case: DeviceCase, data: StudyData) -> Trial | None:  # noqa: ARG001
@@ -133,11 +140,14 @@ def coo_costs_more(case: DeviceCase, data: StudyData) -> Trial | None:  # noqa: 
 
 
 def merges_at_most(partitioning: str, most: Printed) -> Judge:
-    """Return a function that checks the share of merging with p*-opt, in percent, for one partitioning."""
+    """Return a function that checks the share of merging with p*-opt, in percent, for one partitioning.
+
+    One device has no partial results to merge.
+    """
 
     def judge(case: DeviceCase, data: StudyData) -> Trial | None:  # noqa: ARG001
         chosen = is_large(case.matrix) and case.group.partitioning == partitioning
-        m = case.measured(OPTIMIZED) if chosen else None
+        m = case.measured(OPTIMIZED) if chosen and case.devices > 1 else None
         share = share_of(m, "merge") if m else None
         return None if share is None else Trial(most.is_kept(100 * share), units.percent(share))
 
@@ -152,8 +162,8 @@ def columns_grow(case: DeviceCase, data: StudyData) -> Trial | None:  # noqa: AR
     longer = _is_longer("merge", before, after)
     if before is None or longer is None:
         return None
-    numbers = f"{_time(before, 'merge')} on {units.count(before.details.devices)}, {_time(after, 'merge')}"
-    return Trial(longer, numbers)
+    fewer_devices = devices_in_words(before.details.devices or 0, virtual=False)
+    return Trial(longer, _both("merge", (fewer_devices, before), ("", after)))
 
 
 def rows_merge_faster(case: DeviceCase, data: StudyData) -> Trial | None:  # noqa: ARG001
@@ -162,7 +172,16 @@ def rows_merge_faster(case: DeviceCase, data: StudyData) -> Trial | None:  # noq
         return None
     rows, columns = case.measured(BASELINE), case.measured(BASELINE, partitioning="pCSC")
     faster = _is_longer("merge", rows, columns)
-    return None if faster is None else Trial(faster, f"{_time(rows, 'merge')}, CSC {_time(columns, 'merge')}")
+    return None if faster is None else Trial(faster, _both("merge", ("", rows), ("CSC", columns)))
+
+
+def rows_merge_longer(case: DeviceCase, data: StudyData) -> Trial | None:  # noqa: ARG001
+    """Check whether merging rows takes longer with p*, which cuts rows, than with the baseline, on several devices."""
+    if AXES.get(case.group.partitioning) != "rows" or case.devices == 1:
+        return None
+    before, after = case.measured(BASELINE), case.measured(BALANCED)
+    longer = _is_longer("merge", before, after)
+    return None if longer is None else Trial(longer, _both("merge", (BASELINE, before), (BALANCED, after)))
 
 
 def in_order(case: DeviceCase, data: StudyData) -> Trial | None:  # noqa: ARG001
@@ -226,8 +245,24 @@ def _is_longer(phase: str, before: Measurement | None, after: Measurement | None
     one, other = (phases_of(m).get(phase) if m else None for m in (before, after))
     if before is None or after is None or not one or not other:
         return None
+    return other > one * (1 + _threshold(before, after))
+
+
+def _threshold(before: Measurement, after: Measurement) -> float:
+    """Return the noise threshold of two measurements as a relative gap."""
     gaps = [m.aa_gap for m in (before, after) if m.aa_gap is not None]
-    return other > one * (1 + noise_threshold(after.backend, max(gaps, default=UNKNOWN_GAP["scaling"])))
+    return noise_threshold(after.backend, max(gaps, default=UNKNOWN_GAP["scaling"]))
+
+
+def _both(phase: str, before: tuple[str, Measurement | None], after: tuple[str, Measurement | None]) -> str:
+    """Return two times of a phase, each after its name, with a note if they differ by no more than the noise."""
+    text = ", ".join(f"{name} {_time(m, phase)}".strip() for name, m in (before, after))
+    one, other = (phases_of(m).get(phase) if m else None for _, m in (before, after))
+    if before[1] is None or after[1] is None or not one or not other or one == other:
+        return text
+    threshold = _threshold(before[1], after[1])
+    is_noise = max(one, other) <= min(one, other) * (1 + threshold)
+    return f"{text} (within the noise, {units.percent(threshold)})" if is_noise else text
 
 
 def _time(m: Measurement | None, phase: str = "partition") -> str:

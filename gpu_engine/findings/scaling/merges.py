@@ -12,13 +12,13 @@ from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 
 HEADS = (
-    Head("matrix", numeric=False),
-    Head("machine", numeric=False),
     Head("kernel", numeric=False),
     Head("devices"),
     Head("merge", "time"),
     Head("merge", "share"),
     Head("A/A gap"),
+    Head("machine", numeric=False),
+    Head("matrix", numeric=False),
 )
 
 
@@ -38,11 +38,11 @@ def _rows(group: WorkGroup, data: StudyData, names: tuple[str, ...]) -> Iterator
     for series in group.series:
         for m in series.ranked if series.variant in names and not series.competitor else ():
             yield (
-                data.matrix(group.matrix_id).name,
-                group.machine,
                 ", ".join((series.kernel, *(option_text(name, value) for name, value in series.options))),
                 units.count(m.details.devices),
                 units.seconds(phases_of(m).get("merge")),
                 units.percent(share_of(m, "merge")),
                 units.percent(m.aa_gap),
+                group.machine,
+                data.matrix(group.matrix_id).name,
             )

@@ -96,11 +96,16 @@ def fitting(
     return Panels(every, len(markers.first_panels(every, rows, ROWS_MAX)))
 
 
-def phase_panels(data: StudyData, works: Sequence[str]) -> Panels[Panel[Bar]]:
-    """Return a panel per group of these workloads with phase timings, a bar per measurement, by number of devices."""
+def phase_panels(data: StudyData, works: Sequence[str], *, largest_first: bool = False) -> Panels[Panel[Bar]]:
+    """Return a panel per group of these workloads with phase timings, a bar per measurement, by number of devices.
+
+    largest_first  matrices by descending nonzeros, so that the largest are drawn if not all fit
+    """
+    ordered = work_groups(data, works)
+    if largest_first:
+        ordered.sort(key=lambda group: -data.matrix(group.matrix_id).nnz)
     groups = (
-        (group, [bar for s in group.series for m in s.timed if (bar := _bar(s, m)).together > 0])
-        for group in work_groups(data, works)
+        (group, [bar for s in group.series for m in s.timed if (bar := _bar(s, m)).together > 0]) for group in ordered
     )
     return fitting(
         ((group, sorted(bars, key=lambda bar: bar.measurement.details.devices or 0)) for group, bars in groups if bars),

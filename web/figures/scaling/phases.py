@@ -47,8 +47,8 @@ class Phases:
 
 
 def info(data: StudyData) -> Phases:
-    """Return a panel per matrix and partitioning."""
-    return Phases(phase_panels(data, (COLD,)), data.choice(PHASES) == SHARES)
+    """Return a panel per matrix and partitioning, the largest matrices first."""
+    return Phases(phase_panels(data, (COLD,), largest_first=True), data.choice(PHASES) == SHARES)
 
 
 def draw(info: Phases) -> go.Figure:
@@ -97,7 +97,7 @@ def summary(info: Phases) -> str:
     if not info.bars.panels:
         return NO_PHASES
     what = "Time per phase of an SpMV from the host, by strategy and number of devices. "
-    what += f"A phase ends when all devices have finished it.{left_out(info.bars)}"
+    what += f"A phase ends when all devices have finished it. Largest matrices first.{left_out(info.bars)}"
     more = "The paper counts distribution as partition overhead; the table has both, and the lower bounds. "
     more += "Phases that overlap were timed separately, so their sum exceeds the time of the SpMV."
     note = virtual_note(panel.group for panel in info.bars.panels)
