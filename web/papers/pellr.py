@@ -84,7 +84,7 @@ PELLR = Paper(
         drawing("Figure 1", "A small sparse matrix.", drawing=drawings.figure_1),
         drawing(
             "Figures 2 to 4",
-            "That matrix in ELLR, the waiting of its warps, and four rows of another matrix in BiELL.",
+            "A matrix in ELLR, the waiting threads of its warps, and an example of BiELL with four threads per warp.",
             drawing=drawings.figures_2_to_4,
         ),
         Exhibit(
@@ -105,7 +105,7 @@ PELLR = Paper(
             "The available copy has the table as an image; the text prints some of its values.",
             (STRUCTURE,),
             unsaid="The table has the printed values next to those of the files or their stand-ins.",
-            why="A synthetic stand-in has rows of similar length, at random positions.",
+            why="A synthetic stand-in is a mesh, or has random columns and rows of similar length in random order.",
             table=study_table("formats", printed_tables.matrices),
         ),
         Exhibit(
@@ -115,7 +115,8 @@ PELLR = Paper(
             (*_over("ellr", cache=CACHES), EQUATION),
             why="A possible reason: the multiprocessors of a GPU share the iterations of eq. (1). A Quadro P600 has "
             "three, an H200 has 132. With few warps per multiprocessor, the longest row determines the time, sorted "
-            "or not. The figure on eq. (1) compares both predictions with measured times (docs/formats.md).",
+            "or not. The figure on eq. (1) compares both predictions with measured times (docs/formats.md). A stand-in "
+            "has another order of rows than the matrix of the paper, and n_iter of ELLR depends on it.",
         ),
         Exhibit(
             "Figure 7",
@@ -127,10 +128,11 @@ PELLR = Paper(
         Exhibit(
             "Figure 8",
             "Speedup of PELLR over HYB, by ascending σ.",
-            "About 4 if σ < 10, about 1.6 if σ > 10; msc23052 and bcsstk36 1.2, memplus 0.7.",
+            "About 4 if σ < 10, about 1.6 if σ > 10, so less with larger σ; msc23052 and bcsstk36 1.2, memplus 0.7.",
             _over("hyb"),
             why="The paper blames the COO part of cuSPARSE's HYB. Sparsight uses another kernel for it, so a speedup "
-            "over HYB compares different programs (docs/formats.md).",
+            "over HYB compares different programs (docs/formats.md). On memplus, one thread of PELLR adds a whole long "
+            "row; in HYB, the threads of the COO part share it.",
         ),
         Exhibit(
             "Figure 9",
@@ -141,7 +143,7 @@ PELLR = Paper(
         Exhibit(
             "Figure 10",
             "Speedup of PELLR over BiJAD, by ascending σ.",
-            "Faster in 15 of 20, speedup at most 1.3.",
+            "Faster in 15 of 20, speedup at most 1.3; the nearest format.",
             _over("bijad"),
         ),
         Exhibit(

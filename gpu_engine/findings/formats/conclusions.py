@@ -13,6 +13,8 @@ from gpu_engine.findings.formats.judges import (
     in_slower_half,
     keeps,
     leads,
+    less_over_hyb_than_if_smooth,
+    nearest_to_bijad,
     reaches,
     rounds_to_print,
     verdict_is,
@@ -112,6 +114,14 @@ STATEMENTS: tuple[Statement[Formats], ...] = (
         source="Figure 8",
     ),
     Statement(
+        f"The speedup of PELLR over HYB decreases with σ (here: below the mean of σ < 10 if σ > 10 and max − min ≤ "
+        f"{MAX_MIN:,}).",
+        "such matrix",
+        less_over_hyb_than_if_smooth(10.0),
+        mostly=True,
+        source="Figure 8",
+    ),
+    Statement(
         "PELLR is faster than BiELL in most cases (17 of 20).",
         "matrix",
         verdict_is("faster", "BiELL"),
@@ -144,6 +154,13 @@ STATEMENTS: tuple[Statement[Formats], ...] = (
         source="Figure 10",
     ),
     Statement("PELLR is at most 1.3× as fast as BiJAD.", "matrix", keeps(Printed("1.3"), "BiJAD"), source="Figure 10"),
+    Statement(
+        "BiJAD is the nearest to PELLR (here: of HYB, BiELL, and BiJAD).",
+        "matrix",
+        nearest_to_bijad,
+        mostly=True,
+        source="Figure 10",
+    ),
     Statement(
         "PELLR, BiELL, and BiJAD are faster than HYB in most cases.",
         "matrix",

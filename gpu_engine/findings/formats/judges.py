@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from statistics import median
+from math import log
+from statistics import geometric_mean, median
 
 from gpu_engine.findings.conclusions import Trial
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.finding import gain
+from gpu_engine.findings.formats.groups import group_by_facet, of_matrices
 from gpu_engine.findings.formats.iterations import iterations_saved, resident_warps
-from gpu_engine.findings.formats.paper import FIGURE_11, FIGURE_12, MAX_MIN, SPEEDUPS, original
+from gpu_engine.findings.formats.paper import FIGURE_11, FIGURE_12, MAX_MIN, SPEEDUPS, fastest_by_name, original
 from gpu_engine.findings.printed import Printed
 from gpu_engine.findings.ranking import rank
 from gpu_engine.matrices.pellr_counts import WARP
@@ -122,6 +124,49 @@ def all_faster_than_hyb(formats: Formats, data: StudyData) -> Trial | None:  # n
     return Trial(not slower, ", ".join(slower) or "all")
 
 
+def nearest_to_bijad(formats: Formats, data: StudyData) -> Trial | None:  # noqa: ARG001
+    """Check whether the speedup of PELLR over BiJAD is nearer to 1 than those over HYB and BiELL."""
+    rivals = [name for name in FIGURE_11 if name != "PELLR"]
+    verdicts = {name: verdict for name in rivals if (verdict := _verdict(formats, "PELLR", name))}
+    ratios = {name: verdict.ratio for name, verdict in verdicts.items() if verdict.ratio}
+    if len(ratios) < len(rivals):
+        return None
+    nearest = min(ratios, key=lambda name: abs(log(ratios[name])))
+    numbers = dict.fromkeys(("BiJAD", nearest))
+    return Trial(nearest == "BiJAD", ", ".join(f"{name} {units.ratio(ratios[name])}" for name in numbers))
+
+
+def less_over_hyb_than_if_smooth(sigma: float) -> Judge:
+    """Return a judge of whether a matrix with a larger σ has a lower speedup over HYB than the mean with a smaller σ.
+
+    The mean is the geometric one over the paper's matrices, on the same device in the same cache state.
+    """
+
+    def judge(formats: Formats, data: StudyData) -> Trial | None:
+        verdict = _verdict(formats, "PELLR", "HYB") if formats.is_rougher(sigma) else None
+        if verdict is None or verdict.ratio is None:
+            return None
+        pellr = formats.fastest["PELLR"]
+        smooth = _smooth_over_hyb(data, sigma, pellr.device, pellr.cache)
+        if not smooth:
+            return None
+        mean = geometric_mean(smooth)
+        return Trial(verdict.ratio < mean, f"{units.ratio(verdict.ratio)}, {units.ratio(mean)} if σ < {sigma:g}")
+
+    return judge
+
+
+def _smooth_over_hyb(data: StudyData, sigma: float, device: str, cache: str) -> list[float]:
+    """Return the speedups of PELLR over HYB on the paper's matrices with a smaller σ."""
+    ratios = []
+    for (matrix_id, *place), group in group_by_facet(of_matrices(data.measurements)).items():
+        formats = Formats(data.matrix(matrix_id), fastest_by_name(group) if place == [device, cache] else {})
+        verdict = _verdict(formats, "PELLR", "HYB") if formats.original and formats.is_smoother(sigma) else None
+        if verdict and verdict.ratio:
+            ratios.append(verdict.ratio)
+    return ratios
+
+
 def hyb_leads_only_on_memplus(formats: Formats, data: StudyData) -> Trial | None:  # noqa: ARG001
     """Check whether HYB is the only fastest format of Figure 11 on memplus, and not the only one elsewhere."""
     leaders, timed = _leaders(formats, FIGURE_11)
@@ -138,7 +183,8 @@ def leads(*chosen: str, covers: Covers = everywhere) -> Judge:
         if not leaders or len(timed) < 2 or not set(chosen) <= set(timed) or not covers(formats):
             return None
         best, first = formats.fastest[timed[0]], next(name for name in timed if name in chosen)
-        number = f"{units.ratio(gain(best, formats.fastest[first]))} {timed[0]}"
+        behind = f"{first} {units.ratio(gain(best, formats.fastest[first]))} against {timed[0]}"
+        number = f"{first} ahead of {timed[1]}" if first == timed[0] else behind
         return Trial(any(name in chosen for name in leaders), number)
 
     return judge
@@ -186,7 +232,7 @@ def _why_not(formats: Formats, rival: str) -> str:
     if rival != "ELLR":
         if known.get("max", 0) > LONG * max(known.get("ave", 0.0), 1.0):
             return "possibly one thread with a row longer than ten times the mean"
-        return "HYB is not that of cuSPARSE" if rival == "HYB" else ""
+        return "HYB is another program than the one of cuSPARSE" if rival == "HYB" else ""
     saved, resident = iterations_saved(formats.matrix), resident_warps(formats.fastest["PELLR"])
     if saved is not None and saved <= FEW_SAVED:
         return "sorting saves at most 10 % of n_iter"

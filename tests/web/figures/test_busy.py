@@ -35,6 +35,9 @@ SOURCES = {
 MATRICES = 3
 """Of a recording, of which tests need no more."""
 
+OF_PAPERS = ("memplus", "lnsp3937")
+"""Matrices of papers that a figure draws alone."""
+
 UNTIMED = ("pagerank-gamma", "pagerank-schedule", "pagerank-links")
 """Figures of iterations and of graphs, in which no time is."""
 
@@ -53,6 +56,7 @@ BOUNDS = frozenset(
         "gather-only probe",
         "geometric mean",
         "the paper, V100",
+        "printed in the paper",
         "equation (1), times of the paper",
         busy.ENTRY,
     )
@@ -85,7 +89,8 @@ def recorded(study: str) -> StudyData:
     names = [{matrix.name for matrix in each.matrices} for each in read]
     shared = [matrix.name for matrix in read[0].matrices if all(matrix.name in own for own in names)]
     mixed = {m.matrix_id for m in read[0].measurements if m.axes.get("compose") == "mixed"}
-    chosen = {*shared[:MATRICES], *(matrix.name for matrix in read[0].matrices if matrix.id in mixed)}
+    of_papers = [name for name in shared if name in OF_PAPERS]
+    chosen = {*shared[:MATRICES], *of_papers, *(matrix.name for matrix in read[0].matrices if matrix.id in mixed)}
     known: dict[str, MatrixFeatures] = {}
     measurements: list[Measurement] = []
     traces: dict[tuple[str, str], Trace] = {}

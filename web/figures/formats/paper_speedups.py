@@ -9,6 +9,7 @@ from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.formats.groups import of_matrices
 from gpu_engine.findings.formats.paper import SERIES, SPEEDUPS, original
 from gpu_engine.findings.printed import Printed
+from gpu_engine.records import CACHES
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import MISSING, number
 from web.figures import markers
@@ -26,9 +27,13 @@ PRINTED = "printed in the paper"
 
 
 def info(data: StudyData) -> Info:
-    """Return the matrices of the paper, or their stand-ins, with a time in both formats; pairs as in `ratio.info`."""
+    """Return the matrices of the paper, or their stand-ins, with a time in both formats; pairs as in `ratio.info`.
+
+    Warm comes first, as in the statements.
+    """
     of_paper = [m for m in of_matrices(data.measurements) if original(data.matrix(m.matrix_id).name)]
-    return ratio.info(replace(data, measurements=of_paper))
+    warm_first = sorted(of_paper, key=lambda m: CACHES.index(m.cache), reverse=True)
+    return ratio.info(replace(data, measurements=warm_first))
 
 
 def draw(info: Info) -> go.Figure:

@@ -38,7 +38,8 @@ def figure_2() -> Markup:
             sentence(
                 f"A group has {values.size} values. Above: its {8 * values.size} bytes as fp64. Below: the same bytes "
                 f"as {SEGMENTS} blocks of {BLOCK_BYTES} bytes. Lines lead from the two halves of a value to its "
-                "segments. Each group is reordered in place, independently of the others."
+                "segments. Each group is reordered in place, independently of the others. Sparsight uses this layout "
+                "and also measures other block sizes."
             ),
             _units(values, segmented),
             legend({"segment-0": "first segment (upper 32 bits)", "segment-1": "second segment (lower 32 bits)"}),

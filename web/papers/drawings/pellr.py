@@ -97,13 +97,17 @@ def _biell() -> tuple[Markup, ...]:
     return (
         sentence(
             f"BiELL: a strip of {STRIP} rows, sorted by length. Each group has half of the rows of the group before. "
-            f"These rows have {matrix.nnz} nonzeros in {slots} slots; ELL has {width * n_rows}. The paper draws four "
-            "threads per warp."
+            f"These rows have {matrix.nnz} nonzeros in {slots} slots; ELL has {width * n_rows}. Groups without slots "
+            "are left out. The paper draws a warp of four threads."
         ),
         grid(f"A strip of BiELL: {matrix.nnz} nonzeros in {slots} slots", columns),
-        legend({names[group]: f"slots of {STRIP >> group} rows" for group in used} | {"wait": "padding"}),
+        legend({names[group]: _slots_of(STRIP >> group) for group in used} | {"wait": "padding"}),
         sentence(BORROWED.replace("This is", "The arrays above are those of")),
     )
+
+
+def _slots_of(n_rows: int) -> str:
+    return f"slots of {n_rows} {'row' if n_rows == 1 else 'rows'}"
 
 
 def _strip_row(place: int, length: int, bounds: list[int], names: Mapping[int, str]) -> list[str]:

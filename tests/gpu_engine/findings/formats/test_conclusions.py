@@ -25,8 +25,8 @@ from tests.samples.formats import timed, untimed
 
 IDS = (
     *("ellr", "rough", "smooth", "lnsp", "memplus-ellr"),
-    *("hyb-smooth", "hyb-printed", "memplus-hyb", "memplus-0.7", "hyb-rough"),
-    *("biell", "biell-two", "memplus-biell", "memplus-0.8172", "bijad", "bijad-1.3"),
+    *("hyb-smooth", "hyb-printed", "memplus-hyb", "memplus-0.7", "hyb-rough", "hyb-trend"),
+    *("biell", "biell-two", "memplus-biell", "memplus-0.8172", "bijad", "bijad-1.3", "bijad-nearest"),
     *("after-hyb", "hyb-alone", "best", "pellr-or-jad", "jad-ellr", "csrv-poor", "csrv-long", "csrv-cucsr"),
     *("hyb-long", "hyb-memplus"),
 )
@@ -176,6 +176,38 @@ def test_a_matrix_with_a_printed_speedup_over_hyb_is_judged_on_that_alone() -> N
     judged = verdicts(*times("msc", PELLR=10, HYB=20), *times("e40r", PELLR=10, HYB=20), scope="paper")
     assert counted(judged["hyb-rough"][1]) == (1, 1)
     assert counted(judged["hyb-printed"][1]) == (0, 1)
+
+
+def test_the_gain_over_hyb_falls_with_sigma_against_the_mean_of_the_papers_smooth_matrices() -> None:
+    smooth = [*times("lnsp", PELLR=1, HYB=4), *times("even", PELLR=1, HYB=1)]
+    measured = [*smooth, *times("msc", PELLR=1, HYB=3.9), *times("memplus", PELLR=1, HYB=4.1)]
+    says, numbers = verdicts(*measured, *times("rough", PELLR=1, HYB=3), scope="paper")["hyb-trend"]
+    assert (says, counted(numbers)) == ("seldom", (1, 2))
+    assert "4.10 ×, 4.00 × if σ < 10" in numbers, "another smooth matrix is not in the mean"
+    assert counted(verdicts(*measured, *times("rough", PELLR=1, HYB=3))["hyb-trend"][1]) == (2, 3)
+    assert "hyb-trend" not in verdicts(*times("rough", PELLR=1, HYB=3)), "no smooth matrix of the paper"
+    cold = [timed(KERNELS[name], us * 1e-6, "cold", "lnsp", "cuda:0") for name, us in (("PELLR", 9), ("HYB", 1))]
+    judged = conclusions(StudyData([*measured, *cold], FEATURES))
+    (warm,) = (c for c in judged if (c.statement, c.cache, c.scope) == (TEXTS["hyb-trend"], "warm", "paper"))
+    assert warm.numbers == numbers.replace(" ×", f"{THIN}×"), "the cold one is not in the mean"
+
+
+def test_bijad_is_the_nearest_of_three() -> None:
+    measured = [
+        *times("rough", PELLR=10, HYB=20, BiELL=6, BiJAD=14),
+        *times("even", PELLR=10, HYB=13, BiELL=6, BiJAD=7),
+        *times("spiky", PELLR=10, HYB=20, BiELL=9, BiJAD=14),
+        *times("small", PELLR=10, HYB=20, BiJAD=10),
+    ]
+    says, numbers = verdicts(*measured)["bijad-nearest"]
+    assert (says, counted(numbers)) == ("seldom", (1, 3))
+    assert "even BiJAD 0.70 ×, HYB 1.30 ×;" in numbers
+
+
+def test_a_best_format_is_named_with_the_next_one_and_another_with_its_speed_against_the_best() -> None:
+    judged = verdicts(*times("memplus", HYB=10, PELLR=20, JAD=40), scope="paper")
+    assert "memplus (stand-in) HYB ahead of PELLR." in judged["hyb-memplus"][1]
+    assert "memplus (stand-in) PELLR 0.50 × against HYB." in judged["best"][1]
 
 
 def test_the_reason_of_a_small_gain_over_hyb() -> None:

@@ -24,8 +24,13 @@ def test_storage_and_time_in_slices_are_of_the_matrices_of_the_paper() -> None:
     (pairs,) = sliced_pairs(RESULTS).values()
     assert set(pairs) == {"memplus", "dw2048"}
     text = sliced_text(RESULTS).replace(THIN, " ")
-    for part in ("10 % of the bytes", "over 2 ", "1.0 % on memplus", "1.00 × on NVIDIA H200, warm"):
+    for part in ("10 % of the bytes", "over 2 ", "1.0 % on memplus", "1.00 × warm on NVIDIA H200."):
         assert part in text
+    cold = [
+        timed(name, s, "cold", "m1", "NVIDIA H200", stored_bytes=10**6) for name, s in ((PELLR, 1.0), (SLICED, 2.0))
+    ]
+    slower = sliced_text(replace(RESULTS, measurements=[*cold, *RESULTS.measurements])).replace(THIN, " ")
+    assert slower.endswith("1.00 × warm and 0.50 × cold on NVIDIA H200.")
 
 
 def test_without_times_of_both_there_is_no_text() -> None:

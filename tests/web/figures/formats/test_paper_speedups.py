@@ -76,3 +76,9 @@ def test_transposes_and_other_matrices_are_not_in_it() -> None:
 def test_a_name_is_text() -> None:
     named = {"m1": sized(f"memplus ({HOSTILE}", 22.0)}
     assert "<script>" not in draw(info(StudyData(both("m1", 2.0), named))).to_json().replace("\\u003c", "<")
+
+
+def test_warm_comes_before_cold() -> None:
+    cold = [timed(kernel, 1e-3, "cold", "m1") for kernel in ("pellr/thread", "ellr/thread")]
+    panels = info(StudyData([*cold, *both("m1", 2.0)], MATRICES)).panels
+    assert [panel.place[1] for panel in panels] == ["warm", "cold"]

@@ -3,7 +3,7 @@ import pytest
 from gpu_engine.findings.data import StudyData
 from gpu_engine.records import Measurement
 from tests.samples.formats import HOSTILE, sized, timed, traces, untimed
-from web.figures.formats.side_by_side import MATRICES_MAX, draw, info, summary, table
+from web.figures.formats.side_by_side import FIGURES, MATRICES_MAX, draw, info, summary, table
 
 MATRICES = {"m1": sized("rough", 9.0), "m2": sized("smooth", 0.5), "m3": sized("unknown", None)}
 INFO = info(
@@ -134,3 +134,13 @@ def test_a_figure_of_the_paper_has_its_formats_by_its_names_in_its_order() -> No
     assert [trace["name"] for trace in traces(draw(seen), "kernel")] == ["CSRV", "ELL", "PELLR", "cuCSR"]
     assert "of Figure 12 of the paper (CSRV is csr/vector16, cuCSR is" in summary(seen)
     assert info(StudyData(found, MATRICES, chosen={"series": ("figure-11",)})).formats == ("PELLR", "BiELL")
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_each_format_of_a_figure_of_the_paper_has_a_color_of_its_own(figure: str) -> None:
+    kernels = ("csr/vector16", "jad/thread", "ell/thread", "ellr/thread", "pellr/thread", "hyb/segmented")
+    bisected = ("biell/warp", "bijad/warp", "cusparse/csr_alg1")
+    measured = [timed(kernel, 1e-3, matrix="m1") for kernel in (*kernels, *bisected)]
+    drawn = traces(draw(info(StudyData(measured, MATRICES, chosen={"series": (figure,)}))), "kernel")
+    colors = {bar["marker"]["color"] for bar in drawn}
+    assert len(colors) == len(drawn) == len(FIGURES[figure])
