@@ -146,9 +146,7 @@ def conclude(
 def table_of(conclusions: Iterable[Conclusion]) -> Table:
     """Return a table with one row per statement, scope, device, and cache state."""
     texts = ("statement of the paper", "matrices", "result", "numbers", "device", "cache")
-    rows = tuple(
-        (c.statement, SCOPES[c.scope], c.says, c.numbers, c.device, c.cache) for c in conclusions if c.device
-    )
+    rows = tuple((c.statement, SCOPES[c.scope], c.says, c.numbers, c.device, c.cache) for c in conclusions if c.device)
     return Table(tuple(Head(text, numeric=False) for text in texts), rows)
 
 
