@@ -29,8 +29,8 @@ constexpr int AHEAD = 3;
 /// The same of a thread that has a row to itself, whose loads no other thread joins.
 constexpr int AHEAD_OF_ONE = 4;
 
-/// Σ over every STEP-th entry of a row from `entry` on, AHEAD of them in flight. Of a plain loop with a step the compiler
-/// keeps one in flight.
+/// Σ over every STEP-th entry of a row from `entry` on, AHEAD of them in flight. Of a plain loop with a step the
+/// compiler keeps one in flight.
 template <int STEP, typename Gather>
 __device__ __forceinline__ double sum_entries(const Problem &problem, int entry, int end, const Gather &mine) {
   double total = 0.0;

@@ -17,8 +17,8 @@ struct Rule {
   int iterations_max;
 };
 
-/// What comes after an iteration; γ has not seen what `moved` the ranks after it. `before` is infinite where there is no
-/// γ to compare with: in the first iteration, in one that raised the precision, and in the one after it.
+/// What comes after an iteration; γ has not seen what `moved` the ranks after it. `before` is infinite where there is
+/// no γ to compare with: in the first iteration, in one that raised the precision, and in the one after it.
 __device__ __forceinline__ Next next_of(const Rule &rule, long long iterations, double gamma, double before,
                                         bool moved) {
   const bool raises = gamma <= rule.near || gamma > rule.stall * before;
