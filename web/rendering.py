@@ -39,6 +39,7 @@ def _templates() -> Jinja2Templates:
         "speedup": units.speedup,
         "explained_terms": explained_terms,
         "swatch": lambda m: page_of(m.study).swatch(m),
+        "study_link": lambda study: page_of(study).link,
         "NAVIGATION": NAVIGATION,
         "document_href": href,
         "reads_recordings": import_recordings.is_running,

@@ -63,7 +63,7 @@ class SamplingOptions:
 def turn_s(device: DeviceInfo, cache: Cache) -> float:
     """Return the overhead of a turn in seconds; a cold turn on a CPU rewrites twice the cache."""
     if device.backend == "cuda":
-        return 0.007
+        return 0.009
     return 0.015 + (4 * device.cache_bytes / FLUSH_RATE if cache == "cold" else 0.0)
 
 

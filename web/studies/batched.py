@@ -79,7 +79,7 @@ BATCHED = StudyPage(
         conclusions.table,
         "A statement holds for a batch if its kernel is fastest or tied among the kernels that it names. The ratio is "
         "its speedup over the best of the others. A printed number holds if the measured one rounds to it. "
-        "Mostly: holds for more than half of the batches. Seldom: for fewer.",
+        "Mostly: holds for more than half of the batches. Seldom: for half or fewer.",
     ),
     swatch=lambda m: batch_style(m.kernel).color,
 )

@@ -229,7 +229,8 @@ FORMATS = StudyPage(
         "with the rule of a third, because CUDA 11 removed that of cuSPARSE. A printed speedup of a matrix holds if "
         "the measured one rounds to it. About 1.5 also holds for a larger one. Possible reasons follow from features "
         "of the matrix and the size of the GPU; they are not measured. Mostly: holds for more than half of the "
-        "matrices. Seldom: for fewer. More than half is enough to agree if the paper speaks of most or of an average.",
+        "matrices. Seldom: for half or fewer. More than half is enough to agree if the paper speaks of most or of an "
+        "average.",
     ),
     overview=reproducibility.overview,
     sections=(

@@ -190,7 +190,8 @@ PAGERANK = StudyPage(
         "Times are judged by verified runs of the paper's unfused kernels and schedule, with one thread per page. Only "
         "GPUs have these kernels. Each is compared with the same kernel in fp64. The paper's matrices: lower triangles "
         "of symmetric ones, or of stand-ins. A printed number holds if the measured one rounds to it. Mostly: for "
-        "more than half of them. Seldom: for fewer. More than half is enough to agree if the paper says generally.",
+        "more than half of them. Seldom: for half or fewer. More than half is enough to agree if the paper says "
+        "generally.",
     ),
     features=Features(
         "Graphs",

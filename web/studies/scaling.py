@@ -134,8 +134,8 @@ SCALING = StudyPage(
         "The paper measured SpMV from host memory on six and eight V100, with kernels of cuSPARSE on each GPU. Each "
         "statement is judged with the kernels of Sparsight and the merges of the paper. A case is a matrix with a "
         "partitioning on a number of devices. Shares of the time are judged on matrices with at least 28 million "
-        "nonzeros, like the smallest of the paper. Mostly: holds for more than half. Seldom: for fewer. More than "
-        "half is enough to agree if the paper speaks of most cases.",
+        "nonzeros, like the smallest of the paper. Mostly: holds for more than half. Seldom: for half or fewer. More "
+        "than half is enough to agree if the paper speaks of most cases.",
     ),
     sections=(
         Section("balance-works", "", _balance, figure="scaling-balance"),

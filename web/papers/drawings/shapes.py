@@ -34,7 +34,7 @@ def table(caption: str, heads: Sequence[str], rows: Iterable[tuple[str, Sequence
     rows   pairs of (head, cells)
     kind   `words` for cells with text, which wraps; empty: numbers
     """
-    head = join(Markup('<th scope="col">{}</th>').format(text) for text in heads)
+    head = join(Markup('<th scope="col">{}</th>').format(text) if text else Markup("<td></td>") for text in heads)
     body = join(
         Markup('<tr><th scope="row">{}</th>{}</tr>').format(text, join(_cell(*cell) for cell in cells))
         for text, cells in rows

@@ -1,9 +1,12 @@
+from typing import get_args
+
 import pytest
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.text.units import THIN
 from tests.samples.formats import titles, traces
 from tests.samples.pagerank import luxembourg, ran, shown
+from web.figures.base import Role
 from web.figures.pagerank.graphs import NO_GRAPH, PAPER, draw, info, summary, table
 
 DELAUNAY = (
@@ -50,6 +53,7 @@ def test_the_papers_kernels_replace_fused_ones_on_their_device() -> None:
 
 def test_whole_runs_stand_above_their_pulls_csr_beside_ell_a_row_a_graph() -> None:
     figure = draw(info(DATA))
+    assert {trace.meta["role"] for trace in figure.data} <= set(get_args(Role))
     assert titles(figure) == ["complete runs, speedup over fp64", "pulls of these runs, speedup over fp64"]
     named = [figure.layout[f"xaxis{n}"].title.text for n in ("", 2, 3, 4)]
     assert named == [None, None, "CSR", "ELL"]
