@@ -35,6 +35,7 @@ class Candidate(ABC):
     alone         whether no other result may be verified while this candidate is prepared
     has_interim   whether provisional results include it
     stops_early   whether its sampling stops once its verdicts are decided
+    captured      whether its launches are replayed; else the time includes launching them
     fields        fields of its record, also without a time
     error         reason why it has no time
     """
@@ -45,6 +46,7 @@ class Candidate(ABC):
     alone = False
     has_interim = True
     stops_early = True
+    captured = True
 
     def __init__(self, name: str, kernel: str, cases: Mapping[Cache, Case]) -> None:
         self.name, self.kernel, self.cases = name, kernel, cases
@@ -71,10 +73,6 @@ class Candidate(ABC):
     @abstractmethod
     def turns(self, cache: Cache) -> Callable[[], float]:
         """Return a function that takes one turn and returns its seconds."""
-
-    def repeat_turns(self, cache: Cache) -> Callable[[], float]:
-        """Return turns as for a second entry in the same rounds, with arrays of its own if the memory allows."""
-        return self.turns(cache)
 
     def placement(self) -> Placement | None:
         """Return how its call is placed anew in memory; None if it stays where it is."""
@@ -119,16 +117,12 @@ class ProductCandidate(Candidate):
     """An SpMV kernel and its layout, which it holds until `release`.
 
     energy_s  seconds of repeated SpMVs for the energy measurement; 0: not measured
-    captured  whether its launches are replayed; else the time includes launching them
     """
-
-    captured = True
 
     def __init__(self, name: str, cases: Mapping[Cache, Case], bench: Bench, energy_s: float) -> None:
         super().__init__(name, name, cases)
         self.bench, self._energy_s = bench, energy_s
         self.arrays: Any = None
-        self._second: Callable[[Cache], Callable[[], float]] | None = None
 
     @abstractmethod
     def product(self) -> Callable[[], None]:
@@ -138,18 +132,13 @@ class ProductCandidate(Candidate):
         """Return a function that times one turn of SpMVs and returns its seconds."""
         return self.bench.turns(self.product(), captured=self.captured, placement=self.placement())(cache)
 
-    def repeat_turns(self, cache: Cache) -> Callable[[], float]:
-        """Return turns on a second copy of the arrays, unless each turn has a new one or it would not fit."""
-        self._second = self._second or self.bench.turns_elsewhere(self.placement(), self.captured)
-        return self._second(cache) if self._second else self.turns(cache)
-
     def energy_j(self) -> float | None:
         """Return the energy of one SpMV in joules, or None if energy is off."""
         return self.bench.stopwatch.energy_j(self.product(), self._energy_s) if self._energy_s else None
 
     def release(self) -> None:
         """Free the layout."""
-        self.arrays = self._second = None
+        self.arrays = None
 
 
 class Experiment(ABC):

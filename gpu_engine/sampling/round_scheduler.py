@@ -1,6 +1,6 @@
 """RoundScheduler: decides which kernels run in each round, and when sampling stops."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from gpu_engine.measure import Entry, Timed
 from gpu_engine.measure.statistics import interval
@@ -24,11 +24,15 @@ class RoundScheduler:
         self._ready = [c for c in group if c.error is None]
         self._bench, self._caches, self._options = experiment.bench, experiment.caches, options
         timed = [Timed(c.name, c.turns) for c in self._ready]
-        timed += [Timed(REPEAT, c.repeat_turns) for c in self._ready[:1]]
+        timed += [Timed(REPEAT, self._second_turns(c)) for c in self._ready[:1]]
         timed += experiment.probes() if self._ready else ()
         self.rounds = self._bench.rounds(timed, self._caches, experiment.rounds, self._round_entries)
         self._undecided = frozenset(self.rounds.entries)
         self._begin_s = 0.0
+
+    def _second_turns(self, c: Candidate) -> Callable[[Cache], Callable[[], float]]:
+        """Return turns on a second copy of the arrays, unless each turn has a new one or it would not fit."""
+        return self._bench.turns_elsewhere(c.placement(), c.captured) or c.turns
 
     def _round_entries(self, number: int) -> Collection[Entry]:
         """Return the entries of the round with that number; none once all verdicts are decided or the run must stop."""

@@ -14,7 +14,8 @@ from gpu_engine.formats import csr
 from gpu_engine.formats.csr.layout import CsrLayout
 from gpu_engine.host.device import find_device
 from gpu_engine.measure import Bench, Rounds, Timed, open_bench
-from gpu_engine.measure.cpu import CpuStopwatch
+from gpu_engine.measure.cpu import PLACEABLE_BYTES, CpuStopwatch
+from gpu_engine.measure.placements import Placement
 from gpu_engine.pagerank.details import PageRankDetails
 from gpu_engine.records import (
     BandwidthPoint,
@@ -280,6 +281,23 @@ def test_a_warm_sample_is_the_time_of_one_of_many_calls(bench: Bench, clock: Clo
     clock.done.clear()
     assert take() == pytest.approx([1e-3] * 3)
     assert len(clock.done) == 1 + 3 * 4
+
+
+def test_a_call_that_is_placed_has_new_arrays_in_each_turn_and_others_a_second_copy(bench: Bench, clock: Clock) -> None:
+    def placement(nbytes: float) -> Placement:
+        return Placement(lambda: clock.done.append("made") or clock.work("copy", 2.0), nbytes)  # type: ignore[func-returns-value]
+
+    call, small, large = clock.work("call", 1.0), placement(8.0), placement(PLACEABLE_BYTES + 1)
+    placed, fixed = (bench.turns(call, placement=each)("warm") for each in (small, large))
+    assert [placed(), placed(), fixed(), fixed()] == [2.0, 2.0, 1.0, 1.0]
+    assert clock.done.count("made") == 2
+    assert bench.turns_elsewhere(small) is None
+    assert bench.turns_elsewhere(None) is None
+    assert bench.turns_elsewhere(placement(bench.stopwatch.memory_bytes)) is None
+    second = bench.turns_elsewhere(large)
+    assert second is not None
+    assert [second("warm")(), second("cold")()] == [2.0, 2.0]
+    assert clock.done.count("made") == 3
 
 
 def test_rounds_time_each_entry_from_the_state_that_it_asks_for(bench: Bench, clock: Clock) -> None:

@@ -111,11 +111,6 @@ class PageRankCandidate(Candidate):
             return None
         return Placement(self._placed, self.bytes_needed, PLACED_BYTES)
 
-    def repeat_turns(self, cache: Cache) -> Callable[[], float]:
-        """Return turns on a second state, unless each turn has a new one or it would not fit."""
-        turns = self._bench.turns_elsewhere(self.placement())
-        return turns(cache) if turns else self.turns(cache)
-
     def _placed(self) -> Restarted:
         ranks = self._ranks_of(self._experiment.graph)
         placed, _ = self._timed_run(ranks, self._iterate(ranks))

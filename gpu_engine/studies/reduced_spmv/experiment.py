@@ -172,11 +172,6 @@ class LinkProduct(Candidate):
         """Return a function that times one turn of SpMVs."""
         return self._bench.turns(self._call(*self._operands), placement=self.placement())(cache)
 
-    def repeat_turns(self, cache: Cache) -> Callable[[], float]:
-        """Return turns on a second copy of the operands, unless each turn has a new one or it would not fit."""
-        turns = self._bench.turns_elsewhere(self.placement())
-        return turns(cache) if turns else self.turns(cache)
-
     def placement(self) -> Placement:
         """Return how the SpMV is placed: on copies of links, values, p, and y."""
         pull, *arrays = self._operands

@@ -13,16 +13,16 @@ from gpu_engine.records import Measurement
 from gpu_engine.text.units import THIN
 from tests.samples.batched import MATRICES, NOS3, copies, mixed, multiplied, refused, shown
 
-PLACES = {place: [s.text for s in STATEMENTS if s.place == place] for place in EXPERIMENTS}
+TEXTS_BY_SOURCE = {place: [s.text for s in STATEMENTS if s.place == place] for place in EXPERIMENTS}
 """Place in the paper → its statements."""
 
-STANDARD, TEN_TIMES, FASTEST, FIRST_OR_SECOND, NAMED, WEST, EX25 = PLACES["Figure 3"]
-SCALAR_DROPS, VECTOR_GROWS, BEFORE_CSRI, CSRI_COMPETES, DENSE_ROWS, STANDARD_CSR = PLACES["Figure 4"]
-BALANCED, UNBALANCED, BEFORE_CSR, CSRI_OR_SMART = PLACES["Figure 5"]
-ORDER, BANDWIDTH, ELL_OF_COO, CSRI_OF_COO, SMART_OF_COO = PLACES["Figure 6"]
-ELL_OF_COO_IN_ALL, ELL_FALLS, OTHERS_DO_NOT = PLACES["Figure 7"]
-MIXED, SMART, AFTER_PREPROCESSING = PLACES["§4.2"]
-(SUMMARY,) = PLACES["§5"]
+STANDARD, TEN_TIMES, FASTEST, FIRST_OR_SECOND, NAMED, WEST, EX25 = TEXTS_BY_SOURCE["Figure 3"]
+SCALAR_DROPS, VECTOR_GROWS, BEFORE_CSRI, CSRI_COMPETES, DENSE_ROWS, STANDARD_CSR = TEXTS_BY_SOURCE["Figure 4"]
+BALANCED, UNBALANCED, BEFORE_CSR, CSRI_OR_SMART = TEXTS_BY_SOURCE["Figure 5"]
+ORDER, BANDWIDTH, ELL_OF_COO, CSRI_OF_COO, SMART_OF_COO = TEXTS_BY_SOURCE["Figure 6"]
+ELL_OF_COO_IN_ALL, ELL_FALLS, OTHERS_DO_NOT = TEXTS_BY_SOURCE["Figure 7"]
+MIXED, SMART, AFTER_PREPROCESSING = TEXTS_BY_SOURCE["§4.2"]
+(SUMMARY,) = TEXTS_BY_SOURCE["§5"]
 
 
 class Verdict(NamedTuple):
@@ -62,7 +62,7 @@ def mixture(names: Sequence[str], **rates: Any) -> list[Measurement]:
 
 def test_every_statement_belongs_to_an_experiment_and_no_text_is_twice() -> None:
     assert len({statement.text for statement in STATEMENTS}) == len(STATEMENTS)
-    assert sum(map(len, PLACES.values())) == len(STATEMENTS)
+    assert sum(map(len, TEXTS_BY_SOURCE.values())) == len(STATEMENTS)
 
 
 def test_coo_on_mixed_batches_of_the_paper_and_of_others() -> None:

@@ -29,7 +29,7 @@ def spent(kernel: str, rate: float, watts: float, matrix: str, device: str = "cu
 
 
 def batches(names: Iterable[str] = NAMES, device: str = "cuda:0", **fields: Any) -> Iterator[Measurement]:
-    """Of each matrix: COO is the fastest of the paper, CSR-I needs the least energy of them, and auto of all."""
+    """Return kernels per matrix: COO is the fastest of the paper, CSR-I needs the least energy of them, auto of all."""
     for number, name in enumerate(names):
         yield spent(COO, 100.0, 700.0, name, device, **fields)
         # Powers scatter around 400 W.

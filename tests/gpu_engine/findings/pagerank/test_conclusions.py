@@ -81,22 +81,22 @@ def test_what_a_statement_is_judged_by_is_needed_and_nothing_else() -> None:
 
 
 def test_fused_kernels_give_iterations_but_no_times() -> None:
-    found = judged(*luxembourg())
-    assert {text: says for text, (says, _) in found.items() if says != "no data"} == dict.fromkeys(
+    judgments = judged(*luxembourg())
+    assert {text: says for text, (says, _) in judgments.items() if says != "no data"} == dict.fromkeys(
         (MORE, SINGLE, FEW, FULL, QUALITY), "agrees"
     )
-    assert found[MORE][1] == "Holds for 1 of 1. For luxembourg_osm 113 in fp64, 113 and 113 in segments."
+    assert judgments[MORE][1] == "Holds for 1 of 1. For luxembourg_osm 113 in fp64, 113 and 113 in segments."
 
 
 def test_the_papers_kernels_are_judged_and_fused_ones_beside_them_are_not() -> None:
-    found = judged(
+    judgments = judged(
         *three(), *three(times=(1.0, 1.2, 1.5), how=""), *three(times=(1.0, 1.3, 1.6), how="", layout="ell/thread")
     )
-    assert {text: says for text, (says, _) in found.items() if says != "no data"} == {
+    assert {text: says for text, (says, _) in judgments.items() if says != "no data"} == {
         **dict.fromkeys((MORE, SINGLE, FEW, FULL, QUALITY, NEVER, RANGE, BETTER, CHANGES[0], CONVERTED[0]), "agrees"),
         **dict.fromkeys((SLOWER, LARGEST), "disagrees"),
     }
-    assert found[NEVER][1].endswith("luxembourg_osm 1.11 × (faster).")
+    assert judgments[NEVER][1].endswith("luxembourg_osm 1.11 × (faster).")
 
 
 def test_iterations_are_counted_once_a_graph_and_by_segments() -> None:
@@ -145,8 +145,8 @@ def test_quality_counts_runs_whose_ranks_are_wrong() -> None:
 def test_what_ell_needs_comes_from_runs_that_did_not_fit(note: str, says: str, size: str) -> None:
     for precision in ("fp64", "unfused-fp64"):
         skipped = stopped(f"ell/thread+{precision}", "skipped", note)
-        found = judged(skipped, name="web-Google (stand-in)")[TOO_LARGE]
-        assert (found[0], size in found[1]) == (says, True)
+        judgments = judged(skipped, name="web-Google (stand-in)")[TOO_LARGE]
+        assert (judgments[0], size in judgments[1]) == (says, True)
     assert judged(stopped("ell/thread+fp64", "skipped", note), name="Stanford")[TOO_LARGE][0] == "no data"
 
 
@@ -171,11 +171,11 @@ def test_a_printed_range_is_wider_by_half_a_unit(gain: float, says: str) -> None
 
 
 def test_layouts_are_judged_apart_and_compared() -> None:
-    found = judged(*three(), *three(layout="ell/thread", times=(1.0, 1.2, 0.8)))
-    assert (found[NEVER][0], found[NEVER_ELL][0]) == ("agrees", "disagrees")
-    assert (found[BETTER][0], found[BETTER_ELL][0]) == ("agrees", "disagrees")
-    assert found[FOUR_IN_ELL] == ("agrees", "Holds for 1 of 1. For luxembourg_osm 1.05 × in CSR and 1.25 × in ELL.")
-    assert (found[ALIKE][0], found[LARGEST][0]) == ("disagrees", "agrees")
+    judgments = judged(*three(), *three(layout="ell/thread", times=(1.0, 1.2, 0.8)))
+    assert (judgments[NEVER][0], judgments[NEVER_ELL][0]) == ("agrees", "disagrees")
+    assert (judgments[BETTER][0], judgments[BETTER_ELL][0]) == ("agrees", "disagrees")
+    assert judgments[FOUR_IN_ELL] == ("agrees", "Holds for 1 of 1. For luxembourg_osm 1.05 × in CSR and 1.25 × in ELL.")
+    assert (judgments[ALIKE][0], judgments[LARGEST][0]) == ("disagrees", "agrees")
     for time, says in ((1 / 1.205, "agrees"), (1 / 1.22, "disagrees")):
         assert judged(*three(), *three(layout="ell/thread", times=(1.0, time, 1.0)))[ALIKE][0] == says
     assert judged(*three(), *three(layout="ell/thread"))[FOUR_IN_ELL][0] == "disagrees"
@@ -188,8 +188,8 @@ def test_two_matrices_have_statements_of_their_own() -> None:
     assert judged(*three(times=(1.0, 1 / 1.4, 1.0), axes=LOWER), name=rgg)[RGG][0] == "agrees"
     assert judged(*fast, name=rgg)[RGG_ELL][0] == judged(*fast)[RGG][0] == "no data"
     assert judged(*fast, name=rgg)[RANGE][0] == "no data"
-    found = judged(*three(times=(1.0, 1.04, 1.0)), name=brk)
-    assert (found[BRK][0], found[RANGE][0], found[NEVER][0]) == ("agrees", "no data", "disagrees")
+    judgments = judged(*three(times=(1.0, 1.04, 1.0)), name=brk)
+    assert (judgments[BRK][0], judgments[RANGE][0], judgments[NEVER][0]) == ("agrees", "no data", "disagrees")
     assert judged(*three(times=(1.0, 0.9, 1.0)), name=brk)[BRK][0] == "disagrees"
 
 
@@ -198,9 +198,9 @@ def test_one_case_is_enough_for_some_and_the_most_is_named() -> None:
         ran(f"csr/thread+unfused-{p}", n, t, matrix="del")
         for p, n, t in (("fp64", 28, 1.0), ("cpms2", (13, 15), 0.7), ("cpms4", (1, 12, 13, 2), 1.5))
     ]
-    found = judged(*three(), *other)
-    assert found[SLOWER] == ("agrees", "Holds for 1 of 2. Such as delaunay_n15 0.67 × (slower) in CSR.")
-    assert found[LARGEST] == ("agrees", "Holds for 1 of 2. Such as delaunay_n15 1.43 × in CSR, two segments.")
+    judgments = judged(*three(), *other)
+    assert judgments[SLOWER] == ("agrees", "Holds for 1 of 2. Such as delaunay_n15 0.67 × (slower) in CSR.")
+    assert judgments[LARGEST] == ("agrees", "Holds for 1 of 2. Such as delaunay_n15 1.43 × in CSR, two segments.")
     assert judged(*three())[LARGEST][1] == "Holds for 0 of 1. Nearest: luxembourg_osm 1.11 × in CSR, two segments."
 
 
@@ -238,9 +238,9 @@ def test_the_shares_of_the_precisions_are_compared_between_the_layouts() -> None
 )
 def test_an_iteration_after_the_conversion_takes_as_long_as_in_fp64(times: float, says: str) -> None:
     full, two, four = three()
-    found = judged(full, longer(two, times), four)
-    assert (found[CONVERTED[0]][0], found[CONVERTED[1]][0]) == (says, "no data")
-    assert f" {(1.0 * times + 0.1) / 1.1:.3f} ×." in found[CONVERTED[0]][1]
+    judgments = judged(full, longer(two, times), four)
+    assert (judgments[CONVERTED[0]][0], judgments[CONVERTED[1]][0]) == (says, "no data")
+    assert f" {(1.0 * times + 0.1) / 1.1:.3f} ×." in judgments[CONVERTED[0]][1]
     assert judged(*three(two=(112, 1)))[CONVERTED[0]][0] == "no data"
     assert judged(two, four)[CONVERTED[0]][0] == judged(full, four)[CONVERTED[0]][0] == "no data"
 
@@ -255,8 +255,8 @@ def test_what_the_paper_says_without_generally_is_about_each_graph() -> None:
         *three(times=(1.0, 1 / 1.1, 1 / 1.15)),
         *three(layout="ell/thread", times=(1.0, 1 / 1.15, 1 / 1.2)),
     ]
-    found = judged(*third, *other)
-    assert {found[text][0] for text in (FULL, FOUR_IN_ELL, BETTER, BETTER_ELL)} == {"seldom"}
+    judgments = judged(*third, *other)
+    assert {judgments[text][0] for text in (FULL, FOUR_IN_ELL, BETTER, BETTER_ELL)} == {"seldom"}
     two_of_three = [*third, *three(axes=(("damping", "0.9"),)), *other]
     assert judged(*two_of_three)[FULL][0] == "mostly"
     assert judged(*third, *three(axes=(("damping", "0.9"),), times=(1.0, 0.8, 0.9)), *other)[BETTER][0] == "agrees"

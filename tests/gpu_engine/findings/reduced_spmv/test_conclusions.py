@@ -20,8 +20,8 @@ CSR = ("csr/thread",)
 
 def judged(*measurements: Any, scope: Scope = "all") -> dict[str, tuple[str, str]]:
     """Statement → (what the SpMVs say, the numbers) of a lone device."""
-    found = [c for c in conclusions(shown(*measurements)) if c.scope == scope]
-    return {c.statement: (c.says, c.numbers.replace(THIN, " ")) for c in found}
+    judgments = [c for c in conclusions(shown(*measurements)) if c.scope == scope]
+    return {c.statement: (c.says, c.numbers.replace(THIN, " ")) for c in judgments}
 
 
 def named(name: str, *measurements: Any) -> StudyData:
@@ -35,16 +35,18 @@ def of(data: StudyData, text: str = FORTY_EIGHT) -> dict[Scope, Conclusion]:
 
 
 def test_every_statement_is_judged_by_layout() -> None:
-    found = judged(*every(), *every("del", layouts=CSR))
-    assert {text: says for text, (says, _) in found.items()} == {
+    judgments = judged(*every(), *every("del", layouts=CSR))
+    assert {text: says for text, (says, _) in judgments.items()} == {
         **dict.fromkeys(TEXTS, "agrees"),
         **dict.fromkeys((FOUR, FOUR_ELL), "disagrees"),
     }
-    assert found[TWO][1].startswith("Geometric mean 1.600 × (graphs: 2), from 1.600 × (luxembourg_osm) to 1.600 × (")
-    assert found[TWO_ELL][1] == "Only luxembourg_osm 1.600 ×."
-    assert found[FOUR][1].startswith("Geometric mean 1.250 × (graphs: 2)")
-    assert found[LESS][1].startswith("Geometric mean 0.688 × (graphs: 2)")
-    assert found[FORTY_EIGHT][1].startswith(
+    assert judgments[TWO][1].startswith(
+        "Geometric mean 1.600 × (graphs: 2), from 1.600 × (luxembourg_osm) to 1.600 × ("
+    )
+    assert judgments[TWO_ELL][1] == "Only luxembourg_osm 1.600 ×."
+    assert judgments[FOUR][1].startswith("Geometric mean 1.250 × (graphs: 2)")
+    assert judgments[LESS][1].startswith("Geometric mean 0.688 × (graphs: 2)")
+    assert judgments[FORTY_EIGHT][1].startswith(
         "Holds for 2 of 2, geometric mean 0.95 ×. For luxembourg_osm 0.95 × (slower)"
     )
 
@@ -60,9 +62,9 @@ def test_the_mean_over_the_graphs_decides_and_its_ends_are_named() -> None:
         (1.4, 1.44, "disagrees"),
     ):
         both = (*every(layouts=CSR, gains=gains(high)), *every("del", layouts=CSR, gains=gains(low)))
-        found = judged(*both)[TWO]
-        assert found[0] == says
-        assert found[1].endswith(f"from {low:.3f} × (delaunay_n15) to {high:.3f} × (luxembourg_osm).")
+        judgments = judged(*both)[TWO]
+        assert judgments[0] == says
+        assert judgments[1].endswith(f"from {low:.3f} × (delaunay_n15) to {high:.3f} × (luxembourg_osm).")
 
 
 @pytest.mark.parametrize(

@@ -35,19 +35,19 @@ STAND_INS = {
 }
 
 
-def concluded(*found: Measurement, devices: int = 0) -> list[Conclusion]:
+def concluded(*judgments: Measurement, devices: int = 0) -> list[Conclusion]:
     """What the paper's statements come to on matrices as large as the paper's."""
-    return conclusions(replace(shown(*found, chosen=chosen(devices)), matrices=MATRICES | LARGE | STAND_INS))
+    return conclusions(replace(shown(*judgments, chosen=chosen(devices)), matrices=MATRICES | LARGE | STAND_INS))
 
 
-def judged(*found: Measurement, devices: int = 0) -> dict[str, tuple[str, str]]:
+def judged(*judgments: Measurement, devices: int = 0) -> dict[str, tuple[str, str]]:
     """Statement → (what the records say, the numbers) over all matrices of a lone machine."""
-    made = concluded(*found, devices=devices)
+    made = concluded(*judgments, devices=devices)
     return {c.statement: (c.says, c.numbers.replace(THIN, " ")) for c in made}
 
 
-def says(*found: Measurement, devices: int = 0) -> dict[str, str]:
-    return {statement: word for statement, (word, _) in judged(*found, devices=devices).items()}
+def says(*judgments: Measurement, devices: int = 0) -> dict[str, str]:
+    return {statement: word for statement, (word, _) in judged(*judgments, devices=devices).items()}
 
 
 def held(numbers: str) -> str:
@@ -63,12 +63,12 @@ def one(
 
 
 def test_unequal_nonzeros_are_judged_by_the_verdict_and_by_half_at_a_tenth() -> None:
-    found = judged(*swept())
-    assert [(found[text][0], held(found[text][1])) for text in (SLOWS, HALVES)] == [
+    judgments = judged(*swept())
+    assert [(judgments[text][0], held(judgments[text][1])) for text in (SLOWS, HALVES)] == [
         ("agrees", "2 of 2"),
         ("agrees", "1 of 1"),
     ]
-    assert "r = 10.0: 55 % of the speed with equal nonzeros, limit 55 %" in found[HALVES][1]
+    assert "r = 10.0: 55 % of the speed with equal nonzeros, limit 55 %" in judgments[HALVES][1]
     # About 2 times as long means 1.5 to 2.5 times; here it is 2 / 1.1 = 1.82 times the factor.
     assert [says(*swept(slower))[HALVES] for slower in (0.82, 0.83, 1.37, 1.38)] == [
         *("disagrees", "agrees", "agrees", "disagrees")
@@ -85,17 +85,17 @@ def test_matrices_of_figure_6_are_the_papers() -> None:
 
 def test_partition_takes_little_for_most_on_any_number_of_devices() -> None:
     short, long = (0.001, 0.06, 0.03, 0.009), (0.02, 0.05, 0.02, 0.01)
-    found = [one("pCSR/p*-opt", short, 1), one("pCSR/p*-opt", short), one("pCSC/p*-opt", long, merge="gather")]
-    assert (judged(*found)[LITTLE][0], held(judged(*found)[LITTLE][1])) == ("agrees", "2 of 3")
-    assert held(judged(*found[:2], devices=1)[LITTLE][1]) == "1 of 1"
-    assert says(*found[1:])[LITTLE] == "seldom"
-    assert says(*found[2:])[LITTLE] == "disagrees"
-    assert "20 % (70 % with distribution)" in judged(*found[2:])[LITTLE][1]
+    judgments = [one("pCSR/p*-opt", short, 1), one("pCSR/p*-opt", short), one("pCSC/p*-opt", long, merge="gather")]
+    assert (judged(*judgments)[LITTLE][0], held(judged(*judgments)[LITTLE][1])) == ("agrees", "2 of 3")
+    assert held(judged(*judgments[:2], devices=1)[LITTLE][1]) == "1 of 1"
+    assert says(*judgments[1:])[LITTLE] == "seldom"
+    assert says(*judgments[2:])[LITTLE] == "disagrees"
+    assert "20 % (70 % with distribution)" in judged(*judgments[2:])[LITTLE][1]
     # 2.4 % rounds to the printed 2 %, 2.5 % does not.
     for percent, expected in ((0.0024, "agrees"), (0.0025, "disagrees")):
         rest = (0.06, 0.03, 0.01 - percent)
         assert says(one("pCSR/p*-opt", (percent, *rest)))[LITTLE] == expected
-    small = conclusions(shown(*found))
+    small = conclusions(shown(*judgments))
     assert {c.says for c in small if c.statement in (LITTLE, *MERGES)} == {"no data"}, "smaller than the paper's"
 
 
@@ -107,21 +107,24 @@ def test_columns_of_the_paper_are_merged_by_gather_alone() -> None:
 
 def test_coo_is_partitioned_longer_than_both_others() -> None:
     phases = {"pCSR": 0.01, "pCSC": 0.02, "pCOO": 0.1}
-    found = [one(f"{name}/baseline", (s, 0.1, 0.1, 0.1)) for name, s in phases.items()]
-    assert judged(*found)[COO][0] == "agrees"
-    assert says(*found[:2], one("pCOO/baseline", (0.0201, 0.1, 0.1, 0.1)))[COO] == "disagrees", "within the noise"
-    assert says(*found[1:])[COO] == "no data"
+    judgments = [one(f"{name}/baseline", (s, 0.1, 0.1, 0.1)) for name, s in phases.items()]
+    assert judged(*judgments)[COO][0] == "agrees"
+    assert says(*judgments[:2], one("pCOO/baseline", (0.0201, 0.1, 0.1, 0.1)))[COO] == "disagrees", "within the noise"
+    assert says(*judgments[1:])[COO] == "no data"
 
 
 def test_balancing_costs_no_partition_and_gains_with_devices() -> None:
     base = one("pCSR/baseline", (0.10, 0.1, 0.1, 0.1))
     alone, four = (one("pCSR/p*", (t, 0.1, 0.1, 0.1), n) for t, n in ((0.25, 1), (0.10, 4)))
-    found = judged(base, alone, four)
-    assert found[NO_MORE] == (
+    judgments = judged(base, alone, four)
+    assert judgments[NO_MORE] == (
         "agrees",
         "Holds for 1 of 1. For web_graph pCSR on 4 devices: baseline 100 ms, p* 100 ms.",
     )
-    assert found[GAINS] == ("agrees", "Holds for 1 of 1. For web_graph pCSR on 4 devices: one device 250 ms, 100 ms.")
+    assert judgments[GAINS] == (
+        "agrees",
+        "Holds for 1 of 1. For web_graph pCSR on 4 devices: one device 250 ms, 100 ms.",
+    )
     slower = one("pCSR/p*", (0.12, 0.1, 0.1, 0.1))
     assert says(base, alone, slower)[NO_MORE] == "disagrees"
     assert says(alone, one("pCSR/p*", (0.2499, 0.1, 0.1, 0.1)))[GAINS] == "disagrees"
@@ -163,8 +166,8 @@ def test_each_format_has_its_own_limit_of_merging() -> None:
     ):
         for share, expected in ((below, "agrees"), (above, "disagrees")):
             merge = "gather" if partitioning == "pCSC" else "host"
-            found = says(one(f"{partitioning}/p*-opt", (0.2, 0.5, 0.3 - share, share), merge=merge))
-            assert {text: found[text] for text in MERGES} == dict.fromkeys(MERGES, "no data") | {text: expected}
+            judgments = says(one(f"{partitioning}/p*-opt", (0.2, 0.5, 0.3 - share, share), merge=merge))
+            assert {text: judgments[text] for text in MERGES} == dict.fromkeys(MERGES, "no data") | {text: expected}
     alone = one("pCSR/p*-opt", (0.2, 0.5, 0.29, 0.01), 1)
     assert says(alone)[MERGE_CSR] == "no data", "one device merges nothing"
     assert {says(one("pCOO-columns/p*-opt", (0.2, 0.5, 0.0, 0.3), merge="gather"))[text] for text in MERGES} == {
@@ -173,11 +176,11 @@ def test_each_format_has_its_own_limit_of_merging() -> None:
 
 
 def test_merging_is_judged_on_the_matrix_of_figure_19_and_the_rest_on_those_of_table_2() -> None:
-    found = [
+    judgments = [
         one("pCSR/p*-opt", (0.2, 0.5, 0.2, share), matrix=name)
         for name, share in (("HV15R", 0.03), ("wb-edu", 0.1), ("web", 0.2))
     ]
-    made = {(c.statement, c.scope): (c.says, held(c.numbers)) for c in concluded(*found)}
+    made = {(c.statement, c.scope): (c.says, held(c.numbers)) for c in concluded(*judgments)}
     assert made[MERGE_CSR, "paper"] == ("agrees", "1 of 1")
     assert made[MERGE_CSR, "all"] == ("seldom", "1 of 3")
     assert made[LITTLE, "paper"] == ("disagrees", "0 of 2")
@@ -186,14 +189,14 @@ def test_merging_is_judged_on_the_matrix_of_figure_19_and_the_rest_on_those_of_t
 
 
 def test_columns_merged_on_the_host_take_longer_with_more_devices() -> None:
-    found = [one("pCSC/baseline", (0.1, 0.1, 0.1, s), n) for s, n in ((0.01, 1), (0.02, 2), (0.0201, 4))]
-    assert (judged(*found)[COLUMNS][0], held(judged(*found)[COLUMNS][1])) == ("seldom", "1 of 2")
+    judgments = [one("pCSC/baseline", (0.1, 0.1, 0.1, s), n) for s, n in ((0.01, 1), (0.02, 2), (0.0201, 4))]
+    assert (judged(*judgments)[COLUMNS][0], held(judged(*judgments)[COLUMNS][1])) == ("seldom", "1 of 2")
     assert (
         "web_graph pCSC on 4 devices: 2 devices 20.0 ms, 20.1 ms (within the noise, 1.0 %)"
-        in judged(*found)[COLUMNS][1]
+        in judged(*judgments)[COLUMNS][1]
     )
-    assert says(*found, devices=2)[COLUMNS] == "agrees"
-    assert says(*found[2:])[COLUMNS] == "no data", "on one number of devices"
+    assert says(*judgments, devices=2)[COLUMNS] == "agrees"
+    assert says(*judgments[2:])[COLUMNS] == "no data", "on one number of devices"
     rows = [one("pCSR/baseline", (0.1, 0.1, 0.1, s), n) for s, n in ((0.01, 1), (0.02, 2))]
     assert says(*rows)[COLUMNS] == "no data"
 
@@ -208,8 +211,8 @@ def test_rows_are_merged_faster_than_the_columns_of_the_same_matrix() -> None:
 
 
 def test_the_strategies_are_in_the_order_of_the_paper() -> None:
-    found = judged(*cold())[ORDER]
-    assert (found[0], held(found[1])) == ("agrees", "2 of 2")
+    judgments = judged(*cold())[ORDER]
+    assert (judgments[0], held(judgments[1])) == ("agrees", "2 of 2")
     assert judged(*cold(), devices=4)[ORDER] == (
         "agrees",
         "Holds for 1 of 1. For web_graph pCSR on 4 devices: p* 2.00 × baseline (faster), p*-opt 1.25 × p* (faster).",
@@ -240,9 +243,9 @@ def numa(kernel: str, seconds: float, nodes: str = "0, 0, 1, 1", device: str = "
 def test_numa_is_judged_by_what_differs_in_nothing_else() -> None:
     on, without = numa("pCSR/p*-opt", 0.02), numa("pCSR/p*-opt", 0.04, placement="one", affinity="off")
     partly = numa("pCSR/p*-opt", 0.03, placement="one")
-    found = judged(on, partly, without)[NODES]
-    assert (found[0], held(found[1])) == ("agrees", "1 of 1")
-    assert "2.00 × pCSR/p*-opt, placement one, affinity off on 4 devices of 2 nodes (faster)" in found[1]
+    judgments = judged(on, partly, without)[NODES]
+    assert (judgments[0], held(judgments[1])) == ("agrees", "1 of 1")
+    assert "2.00 × pCSR/p*-opt, placement one, affinity off on 4 devices of 2 nodes (faster)" in judgments[1]
     assert "1.50 ×" in judged(on, partly)[NODES][1]
     equal = replace(without, median_s=0.02, ci_low_s=0.0198, ci_high_s=0.0202)
     assert says(on, equal)[NODES] == "agrees", "DGX-1 has no effect either"
@@ -259,8 +262,8 @@ def test_numa_is_judged_by_what_differs_in_nothing_else() -> None:
 
 @pytest.mark.parametrize(("nodes", "device"), [("0, 0, 0, 0", "cuda:0"), ("0, 0, 1, 1", "cpu")])
 def test_one_node_and_nodes_that_are_not_there_say_nothing(nodes: str, device: str) -> None:
-    found = (numa("pCSR/p*-opt", t, nodes, device, **o) for t, o in ((0.02, {}), (0.04, {"placement": "one"})))
-    assert judged(*found)[NODES] == (
+    judgments = (numa("pCSR/p*-opt", t, nodes, device, **o) for t, o in ((0.02, {}), (0.04, {"placement": "one"})))
+    assert judged(*judgments)[NODES] == (
         "no data",
         "No SpMV with p*-opt, with and without NUMA placement, on GPUs of several nodes has the required timings.",
     )
@@ -274,12 +277,12 @@ def test_a_library_is_no_strategy_of_the_paper() -> None:
 
 
 def test_machines_are_judged_apart_and_virtual_ones_called_so() -> None:
-    found = concluded(*cold(), *cold(device="cpu"))
-    assert list(dict.fromkeys((c.device, c.cache, c.statement) for c in found)) == [
+    judgments = concluded(*cold(), *cold(device="cpu"))
+    assert list(dict.fromkeys((c.device, c.cache, c.statement) for c in judgments)) == [
         (device, "warm", statement.text) for device in ("cuda:0", "cpu (simulated)") for statement in STATEMENTS
     ]
     rows = table(replace(shown(*cold()), matrices=MATRICES | LARGE)).rows
-    assert [(row[0], row[2]) for row in rows] == [(c.statement, c.says) for c in found if c.device == "cuda:0"]
+    assert [(row[0], row[2]) for row in rows] == [(c.statement, c.says) for c in judgments if c.device == "cuda:0"]
 
 
 @pytest.mark.parametrize("nothing", [StudyData(), shown(unworked("pCSR/p*", "no")), shown(*ranked())])
