@@ -61,7 +61,7 @@ def _torch(matrix: CsrMatrix, x: Any) -> Call:
 
         torch.cuda.set_stream(torch.cuda.ExternalStream(cupy.cuda.get_current_stream().ptr))
     arrays = (torch.from_dlpack(array) for array in (matrix.indptr, matrix.indices, matrix.values))
-    tensor = torch.sparse_csr_tensor(*arrays, size=matrix.shape, check_invariants=False)
+    tensor = torch.sparse_csr_tensor(*arrays, size=matrix.shape, check_invariants=True)
     vector = torch.from_dlpack(x)
     return lambda: tensor @ vector
 

@@ -25,6 +25,7 @@ def bench(gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
         yield opened
 
 
+@pytest.mark.filterwarnings("ignore:Sparse:UserWarning")
 @pytest.mark.parametrize("library", ON_GPU, ids=lambda library: library.name)
 @pytest.mark.parametrize("name", ["band", "power_law", "wide"])
 def test_a_library_multiplies(bench: Bench, library: LibraryCall, name: str) -> None:

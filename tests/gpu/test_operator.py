@@ -192,11 +192,12 @@ def test_vectors_of_the_host_are_refused() -> None:
         operator(host.on(cupy)) @ np.ones(host.n_cols)
 
 
+@pytest.mark.filterwarnings("ignore:Sparse:UserWarning")
 def test_tensors_of_pytorch_multiply_on_its_stream() -> None:
     torch = pytest.importorskip("torch")
     host = BATTERY["power_law"]()
     arrays = (torch.as_tensor(array, device="cuda:0") for array in (host.indptr, host.indices, host.values))
-    matrix = torch.sparse_csr_tensor(*arrays, size=host.shape, check_invariants=False)
+    matrix = torch.sparse_csr_tensor(*arrays, size=host.shape, check_invariants=True)
     expected = reference(host)
     op = sparsight.operator(matrix)
     x, stream = torch.as_tensor(expected.x, device="cuda:0"), torch.cuda.Stream()
