@@ -162,15 +162,19 @@ def dump(recording: Recording, name: str) -> bytes:
 def joined(earlier: Recording, later: Recording) -> Recording:
     """Return the earlier recording updated with a later one of the same study and device.
 
-    Cases measured again keep their position, so that the rows of tables keep their order.
+    Cases measured again keep their position, so that the rows of tables keep their order. Cases of a matrix that has
+    changed since are left out.
     """
-    cases = {measurement.case for measurement in later.measurements}
+    fingerprints = {matrix.id: matrix.fingerprint for matrix in later.matrices}
+    changed = {m.id for m in earlier.matrices if fingerprints.get(m.id, m.fingerprint) != m.fingerprint}
+    kept = [measurement for measurement in earlier.measurements if measurement.matrix_id not in changed]
+    gone = {m.case for m in earlier.measurements if m.matrix_id in changed} | {m.case for m in later.measurements}
     return dataclasses.replace(
         earlier,
         created_at=later.created_at,
         matrices=_joined(earlier.matrices, later.matrices, lambda matrix: matrix.id),
-        measurements=_joined(earlier.measurements, later.measurements, lambda measurement: measurement.case),
-        traces=(*(trace for trace in earlier.traces if trace.case not in cases), *later.traces),
+        measurements=_joined(kept, later.measurements, lambda measurement: measurement.case),
+        traces=(*(trace for trace in earlier.traces if trace.case not in gone), *later.traces),
     )
 
 

@@ -97,6 +97,19 @@ def test_a_later_recording_replaces_its_cases_in_their_places_and_adds_its_matri
     assert recordings.joined(earlier, replace(later, traces=())).traces == (kept,)
 
 
+def test_cases_of_a_matrix_that_has_changed_leave_the_recording() -> None:
+    earlier = sample()
+    first = earlier.measurements[0]
+    matrix = next(m for m in earlier.matrices if m.id == first.matrix_id)
+    later = replace(earlier, created_at=LATER, matrices=(matrix,), measurements=(first,), traces=())
+    same = recordings.joined(earlier, later)
+    assert len(same.measurements) == len(earlier.measurements) > 1
+    assert same.traces == earlier.traces != ()
+    changed = recordings.joined(earlier, replace(later, matrices=(replace(matrix, fingerprint="f" * 64),)))
+    assert [m for m in changed.measurements if m.matrix_id == matrix.id] == [first]
+    assert {t.case for t in changed.traces} <= {m.case for m in changed.measurements} - {first.case}
+
+
 def test_a_generated_source_is_the_whole_call(path: Path) -> None:
     source = recordings.generated("stencil", GRID)
     assert source["params"].keys() > GRID.keys()
