@@ -36,6 +36,7 @@ class Conclusion:
     numbers  the numbers behind it, as text
     source   place in the paper: `Figure 6`, `§5.4`
     scope    matrices on which it was checked
+    cases    number of cases on which it was checked; 0 without any
     """
 
     statement: str
@@ -45,6 +46,7 @@ class Conclusion:
     cache: str = ""
     source: str = ""
     scope: Scope = "paper"
+    cases: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ class Statement(Generic[Group]):
         enough = holding == len(trials) or (self.mostly and most)
         says: Says = "agrees" if enough else "mostly" if most else "seldom" if holding else "disagrees"
         numbers = f"Holds for {holding} of {len(trials)}{_mean(trials)}. {_examples(trials)}{_reasons(trials)}"
-        return Conclusion(self.text, says, numbers, device, cache, self.place, scope)
+        return Conclusion(self.text, says, numbers, device, cache, self.place, scope, len(trials))
 
     def conclusions(
         self,
@@ -167,7 +169,7 @@ def _examples(trials: Sequence[tuple[str, Trial]]) -> str:
 
 
 def _reasons(trials: Sequence[tuple[str, Trial]]) -> str:
-    """Return the known reasons why it does not hold with their counts, the most frequent first."""
+    """Return the known reasons why it does not hold, each with its share of all cases, the most frequent first."""
     counts = Counter(trial.reason for _, trial in trials if trial.reason)
-    known = "; ".join(f"{reason} {number}" for reason, number in counts.most_common())
+    known = "; ".join(f"{reason} ({number} of {len(trials)})" for reason, number in counts.most_common())
     return f" Reasons: {known}." if known else ""

@@ -22,6 +22,9 @@ RATIOS = range(1, 11)
 RATIOS_NNZ = 100_000_000
 """Most nonzeros of a matrix with two row lengths: there are ten of them, and larger ones show nothing else."""
 
+PAPER_NNZ = 28_000_000
+"""Nonzeros of the reference results: no stand-in is smaller than the smallest matrix of the MSREP paper."""
+
 PARTS_FACTOR = 4
 """Factor by which matrices that the devices generate have more nonzeros, up to SHARED_NNZ: they need no host memory."""
 

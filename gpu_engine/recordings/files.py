@@ -167,13 +167,13 @@ def joined(earlier: Recording, later: Recording) -> Recording:
     """
     fingerprints = {matrix.id: matrix.fingerprint for matrix in later.matrices}
     changed = {m.id for m in earlier.matrices if fingerprints.get(m.id, m.fingerprint) != m.fingerprint}
-    kept = [measurement for measurement in earlier.measurements if measurement.matrix_id not in changed]
+    unchanged = [measurement for measurement in earlier.measurements if measurement.matrix_id not in changed]
     gone = {m.case for m in earlier.measurements if m.matrix_id in changed} | {m.case for m in later.measurements}
     return dataclasses.replace(
         earlier,
         created_at=later.created_at,
         matrices=_joined(earlier.matrices, later.matrices, lambda matrix: matrix.id),
-        measurements=_joined(kept, later.measurements, lambda measurement: measurement.case),
+        measurements=_joined(unchanged, later.measurements, lambda measurement: measurement.case),
         traces=(*(trace for trace in earlier.traces if trace.case not in gone), *later.traces),
     )
 

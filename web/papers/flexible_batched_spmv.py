@@ -102,7 +102,7 @@ FLEXIBLE_BATCHED_SPMV = Paper(
             why="Only ratios are checked, because a present GPU has several times the bandwidth. A ratio agrees if two "
             "throughputs that round to the printed ones have it. As in the paper, the statement and the table count "
             "padding as read. The ELL kernel of Sparsight reads only the columns of its padding. The chart counts what "
-            "it reads.",
+            "it reads; the table of the chart has both.",
             table=_rates("Figure 6"),
         ),
         Exhibit(

@@ -184,7 +184,7 @@ MSREP = Paper(
         study="scaling",
         params={"partitionings": ["pCSR", "pCSC", "pCOO"], "merge": ["paper"], "sampling": "fixed"},
         names=MATRICES,
-        generate=("rmat20",),
+        generate=NAMES,
         note="SpMV from host memory with baseline, p*, and p*-opt on 1, 2, 4 … devices. Repeated and iterated SpMV "
         "with the matrix on the devices. On a CPU, the devices are simulated.",
     ),

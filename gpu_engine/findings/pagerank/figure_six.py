@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gpu_engine.findings.conclusions import EXAMPLES, Conclusion, Scope, Statement, Trial
+from gpu_engine.findings.conclusions import EXAMPLES, Conclusion, Says, Scope, Statement, Trial
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.realizations import (
     CSR,
@@ -55,7 +55,8 @@ class Existence(Statement[GraphRuns]):
         named = "; ".join(f"{name} {trial.number}" for name, trial in ordered[:EXAMPLES])
         word = "Such as" if holding else "Nearest:"
         numbers = f"Holds for {len(holding)} of {len(trials)}. {word} {named}."
-        return Conclusion(self.text, "agrees" if holding else "disagrees", numbers, device, cache, self.place, scope)
+        says: Says = "agrees" if holding else "disagrees"
+        return Conclusion(self.text, says, numbers, device, cache, self.place, scope, len(trials))
 
 
 def _verdict(base: Run | None, run: Run | None) -> Verdict | None:

@@ -74,7 +74,7 @@ class Average(Statement[PaperProducts]):
         if len(factors) == 1:
             numbers = f"Only {low} {_exact(mean)}."
         says: Says = "agrees" if self.holds(mean) else "disagrees"
-        return Conclusion(self.text, says, numbers, device, cache, self.place, scope)
+        return Conclusion(self.text, says, numbers, device, cache, self.place, scope, len(factors))
 
 
 def _exact(factor: float) -> str:

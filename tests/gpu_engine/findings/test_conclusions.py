@@ -32,6 +32,13 @@ def test_what_does_not_hold_is_named() -> None:
     found = STATEMENT.conclusion(trials(True, True, False, True, False), "cpu", "warm")
     assert found.numbers == "Holds for 3 of 5. Not for c 2; e 4."
     assert MOST.conclusion(trials(True), "cpu", "warm").numbers == "Holds for 1 of 1. For a 0."
+    assert found.cases == 5
+
+
+def test_a_reason_has_its_share_of_the_cases() -> None:
+    failures = [("d", Trial(False, "3", reason="long rows")), ("e", Trial(False, "4", reason="long rows"))]
+    found = STATEMENT.conclusion([*trials(True), *failures, ("f", Trial(False, "5"))], "cpu", "warm")
+    assert found.numbers.endswith("Reasons: long rows (2 of 4).")
 
 
 def test_without_cases_there_is_no_data() -> None:

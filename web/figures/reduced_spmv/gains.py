@@ -97,7 +97,7 @@ def summary(info: Info) -> str:
         ("Crosses: means that the paper gives for Figure 4, on a V100.",),
         (
             "The paper gives about 1.5× for 32 bits of two segments and about 2× for 16 bits of four. "
-            "For 32 bits of four, it gives about 30 % less than the first; more bits are slower than fp64.",
+            f"For 32 bits of four, it gives about 30{units.THIN}% less than the first; more bits are slower than fp64.",
             f"The other operand is in fp64. Block size: {blocks}.",
         ),
     )

@@ -11,6 +11,7 @@ from gpu_engine.findings.pagerank.runs import place_of
 from gpu_engine.findings.reduced_spmv.figure_four import PaperProducts
 from gpu_engine.findings.reduced_spmv.groups import group_by_setting, product_groups
 from gpu_engine.findings.reduced_spmv.tables import READS, called
+from gpu_engine.text import units
 from gpu_engine.text.tables import Table
 from web.figures.base import blank, caption
 from web.figures.pagerank.levels import level
@@ -19,7 +20,7 @@ from web.figures.pagerank.speedup_rows import Gains, Series, draw_rows, means_te
 NO_PRODUCT = "No SpMV with segments has a timed fp64 counterpart."
 PAPER = (
     " The paper reports on a V100: about 1.5× with 32 bits of two segments, and about 2× with 16 bits of four. With 32 "
-    "bits of four it has about 30 % less, and with more bits below 1×."
+    f"bits of four it has about 30{units.THIN}% less, and with more bits below 1×."
 )
 WORDS = {2: "two", 4: "four"}
 SPMV = tuple(

@@ -213,8 +213,8 @@ def test_a_best_format_is_named_with_the_next_one_and_another_with_its_speed_aga
 def test_the_reason_of_a_small_gain_over_hyb() -> None:
     judged = verdicts(*times("even", PELLR=1, HYB=4), *times("spiky", PELLR=5, HYB=4))
     assert (judged["hyb-smooth"][0], counted(judged["hyb-smooth"][1])) == ("seldom", (1, 2))
-    assert "ten times the mean 1." in judged["hyb-smooth"][1]
-    assert "cuSPARSE 1." in verdicts(*times("even", PELLR=1, HYB=2))["hyb-smooth"][1]
+    assert "ten times the mean (1 of 2)." in judged["hyb-smooth"][1]
+    assert "cuSPARSE (1 of 1)." in verdicts(*times("even", PELLR=1, HYB=2))["hyb-smooth"][1]
 
 
 def test_memplus_is_known_in_its_stand_in_too() -> None:
@@ -268,7 +268,7 @@ def test_a_poor_format_that_is_the_fastest_is_counted() -> None:
     measured = [*times("lnsp", CSRV=1, PELLR=2, ELLR=3), *times("msc", CSRV=1, PELLR=2, ELLR=3)]
     says, numbers = verdicts(*measured, scope="paper")["csrv-poor"]
     assert (says, counted(numbers)) == ("disagrees", (0, 2))
-    assert numbers.endswith("CSRV is the fastest 2.")
+    assert numbers.endswith("CSRV is the fastest (2 of 2).")
 
 
 def test_cache_states_are_judged_apart_and_warm_comes_first() -> None:

@@ -27,6 +27,7 @@ def test_a_mixture_has_rates_shares_and_bandwidths() -> None:
         ("coo/segmented", f"32{THIN}%", near(640e9)),
         ("ell/thread", f"10{THIN}%", near(900e9)),
     ]
+    assert mixture.kernels[2].padded == near(1100e9)
     assert (mixture.fastest, mixture.most.name) == (("csri/warp",), "ell/thread")
     assert mixture.roofline_gflops == near(250.0)
 
@@ -47,7 +48,7 @@ def test_rate_and_bandwidth_stand_side_by_side_fastest_first() -> None:
     figure = draw(info(DATA))
     bars = [(bar["y"][0], bar["xaxis"], bar["x"][0]) for bar in traces(figure, "kernel")]
     assert bars[4:] == [("ell/thread", "x", 25.0), ("ell/thread", "x2", near(900.0))]
-    assert (figure.layout.xaxis.title.text, figure.layout.xaxis2.title.text) == ("GFLOP/s", "GB/s")
+    assert (figure.layout.xaxis.title.text, figure.layout.xaxis2.title.text) == ("GFLOP/s", "GB/s read")
     assert list(figure.layout.yaxis.categoryarray) == ["csri/warp", "coo/segmented", "ell/thread"]
     assert [floor["xaxis"] for floor in traces(figure, "floor")] == ["x"]
 
@@ -65,9 +66,11 @@ def test_the_table_and_the_summary() -> None:
             "40 %",
             "6.00 MB",
             "800 GB/s",
+            "800 GB/s",
         ),
         "west0989, nos3",
     ]
+    assert [cell.replace(THIN, " ") for cell in table(mixtures).rows[2]][8:10] == ["900 GB/s", "1.10 TB/s"]
     assert "warm: fastest csri/warp with 100" in summary(mixtures)
     assert "Highest bandwidth: ell/thread" in summary(mixtures)
 
