@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, cast, get_args
 
 from gpu_engine.errors import InputError, quote
-from gpu_engine.rounds import few_rounds, has_interval
+from gpu_engine.rounds import few_rounds, has_interval, shows_interval
 
 if TYPE_CHECKING:
     # The default stands for the details of any study.
@@ -334,6 +334,11 @@ class Measurement(Generic[D]):
         axes = dict(case.axes)
         names = details.study, case.matrix_id, device, case.format, case.kernel
         return cls(case.key, *names, state, case.cache, axes, details()).with_(**fields)
+
+    @property
+    def shown_ci_s(self) -> tuple[float | None, float | None]:
+        """Ends of the 95 % CI in seconds; None with too few rounds to show one."""
+        return (self.ci_low_s, self.ci_high_s) if shows_interval(self.rounds) else (None, None)
 
     @property
     def few_rounds_s(self) -> tuple[float, ...]:

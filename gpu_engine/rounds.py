@@ -1,12 +1,20 @@
 """Rounds of a measurement: how many a confidence interval needs, and how fewer are recovered from quartiles."""
 
 INTERVAL_ROUNDS_MIN = 5
-"""Least number of rounds for a 95 % CI. With fewer, their number, the fastest, and the slowest are shown."""
+"""Least number of rounds for a 95 % CI."""
+
+SHOWN_ROUNDS_MIN = 9
+"""Rounds from which the 95 % CI is shown, and decides; with fewer, their number, the fastest, and the slowest are."""
 
 
 def has_interval(rounds: int | None) -> bool:
     """Return whether a number of rounds has a 95 % CI; True for None (records older than the field)."""
     return rounds is None or rounds >= INTERVAL_ROUNDS_MIN
+
+
+def shows_interval(rounds: int | None) -> bool:
+    """Return whether the 95 % CI of a number of rounds is shown; True for None (records older than the field)."""
+    return rounds is None or rounds >= SHOWN_ROUNDS_MIN
 
 
 def few_rounds(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from gpu_engine.records import Measurement, MeasurementState
-from gpu_engine.rounds import has_interval
+from gpu_engine.rounds import shows_interval
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.verdicts.verdict import SMALLEST_GAP, VerdictKind, compare, factor, speedup_over, verdict_text
@@ -192,7 +192,7 @@ RANGE = "range of rounds"
 
 def interval_head(rounds: Iterable[int | None]) -> str:
     """Return the head of a column of intervals, from the number of rounds of each time."""
-    few = {not has_interval(number) for number in rounds}
+    few = {not shows_interval(number) for number in rounds}
     return INTERVAL if True not in few else RANGE if False not in few else f"{INTERVAL} or range"
 
 
@@ -204,7 +204,7 @@ def with_interval_head(heads: Iterable[Head], measurements: Iterable[Measurement
 
 def interval_text(m: Measurement) -> str:
     """Return the 95 % CI of a time; with too few rounds their number, the fastest, and the slowest."""
-    return units.interval_or_rounds(m.rounds, (m.ci_low_s, m.ci_high_s), (m.min_s, m.max_s))
+    return units.interval_or_rounds(m.rounds, m.shown_ci_s, (m.min_s, m.max_s))
 
 
 def common_axes(measurements: Iterable[Measurement]) -> dict[str, str]:

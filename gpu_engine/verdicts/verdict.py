@@ -8,6 +8,7 @@ from typing import Literal
 
 from gpu_engine.measure.statistics import reach
 from gpu_engine.records import Measurement
+from gpu_engine.rounds import SHOWN_ROUNDS_MIN
 
 VerdictKind = Literal["faster", "same", "slower", "inconclusive"]
 
@@ -36,7 +37,7 @@ NO_CONTROL = "No control kernel in this run; noise assumed to be"
 NO_INTERVAL = "One of the two timings has no confidence interval."
 """Reason of a verdict on a timing with no rounds and no confidence interval."""
 
-ROUNDS_MIN = 9
+ROUNDS_MIN = SHOWN_ROUNDS_MIN
 """Rounds from which confidence intervals decide; fewer must be separated by the factors of SEPARATION_BY_ROUNDS."""
 
 SEPARATION_BY_ROUNDS: Mapping[int, float] = {2: 10.0, 3: 10.0, 4: 5.0, 5: 1.05, 6: 1.05, 7: 1.02, 8: 1.02}

@@ -3,12 +3,17 @@
 import numpy as np
 import pytest
 
-from gpu_engine.rounds import INTERVAL_ROUNDS_MIN, few_rounds, has_interval
+from gpu_engine.rounds import INTERVAL_ROUNDS_MIN, few_rounds, has_interval, shows_interval
 
 
 @pytest.mark.parametrize(("rounds", "has"), [(0, False), (1, False), (4, False), (5, True), (6, True), (None, True)])
 def test_five_rounds_have_an_interval(rounds: int | None, has: bool) -> None:
     assert has_interval(rounds) is has
+
+
+@pytest.mark.parametrize(("rounds", "shown"), [(0, False), (5, False), (8, False), (9, True), (None, True)])
+def test_nine_rounds_show_it(rounds: int | None, shown: bool) -> None:
+    assert shows_interval(rounds) is shown
 
 
 @pytest.mark.parametrize(

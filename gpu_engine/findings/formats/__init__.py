@@ -29,6 +29,7 @@ from gpu_engine.findings.formats.groups import (
 from gpu_engine.findings.overall_ranking import ComparisonGroup
 from gpu_engine.findings.ranking import Ranking, rank
 from gpu_engine.records import TRANSPOSED, Measurement
+from gpu_engine.rounds import shows_interval
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 
@@ -142,13 +143,13 @@ def _numbers(group: Sequence[Measurement], baseline: Measurement | None) -> Tabl
 
 def _ends(m: Measurement) -> tuple[float | None, float | None]:
     """Return the ends of the CI in seconds; with too few rounds for one, the fastest and the slowest round."""
-    return (m.min_s, m.max_s) if m.few_rounds_s else (m.ci_low_s, m.ci_high_s)
+    return m.shown_ci_s if shows_interval(m.rounds) else (m.min_s, m.max_s)
 
 
 def _interval(m: Measurement, low: str, high: str) -> str:
     """Return the cell of the CI column; low, high: its ends, formatted for the column."""
-    spread = low if low in (high, units.MISSING) else f"{low} – {high}"
-    return units.rounds_text(len(m.few_rounds_s), spread) if m.few_rounds_s else spread
+    spread = units.MISSING if units.MISSING in (low, high) else low if low == high else f"{low} – {high}"
+    return spread if m.rounds is None or shows_interval(m.rounds) else units.rounds_text(m.rounds, spread)
 
 
 def _conversion(m: Measurement) -> str:

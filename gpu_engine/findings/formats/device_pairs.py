@@ -3,7 +3,7 @@
 The rounds of two devices are not interleaved, so there is no verdict. Each device has its own ranking of kernels.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean
 
@@ -45,6 +45,20 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelGain:
+    """A kernel timed on both devices; speedups: of the second device, in the order of the matrices."""
+
+    kernel: str
+    matrices: tuple[Shared, ...]
+    speedups: tuple[float, ...]
+
+    @property
+    def bandwidth(self) -> float | None:
+        """Geometric mean of the ratios of bandwidths; None if none is known."""
+        return _bandwidth(self.matrices)
+
+
+@dataclass(frozen=True, slots=True)
 class DevicePair:
     """Matrices measured on both devices in one cache state, by ascending nnz.
 
@@ -59,32 +73,49 @@ class DevicePair:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Sentences on the speedup, the bandwidths, and the transfer of the kernel choice."""
+        """Sentences on the speedup, its range, and the transfer of the kernel choice; the first one is the answer."""
         if not self.matrices:
             return (f"{self.first} and {self.second} have no matrix in common with usable timings ({self.cache}).",)
-        gains = _spread([shared.gain for shared in self.matrices])
+        gains = [shared.gain for shared in self.matrices]
         rate = _bandwidth(self.matrices)
-        bandwidth = f" Ratio of measured bandwidths: {units.ratio(rate)}." if rate else ""
+        bandwidth = f"; the ratio of bandwidths is {units.ratio(rate)}" if rate else ""
         return (
-            f"Speedup of {self.second} over {self.first} ({self.cache}, {self._matrices_text}, each with its fastest "
-            f"kernel): {gains}.{bandwidth}",
+            f"Speedup of {self.second} over {self.first}: {units.ratio(geometric_mean(gains))} on "
+            f"{self._matrices_text}{bandwidth}.",
+            f"Each matrix with its fastest kernel, {self.cache}{_range(gains)}.{self._busy_text}",
             *self._carried(),
         )
 
     @property
     def _matrices_text(self) -> str:
         number = len(self.matrices)
-        more = f" and {units.count(self.busy)} more with noisy timings" if self.busy else ""
-        return f"{units.count(number)} {'matrix' if number == 1 else 'matrices'}{more}"
+        return f"{units.count(number)} {'matrix' if number == 1 else 'matrices'}"
+
+    @property
+    def _busy_text(self) -> str:
+        return f" Left out, because their timings are too noisy: {units.count(self.busy)}." if self.busy else ""
 
     def _carried(self) -> Iterable[str]:
         slowdowns = [carried for shared in self.matrices if (carried := shared.carried)]
         if slowdowns:
             near = sum(carried <= NEAR for carried in slowdowns)
+            mean = units.ratio(geometric_mean(slowdowns))
             yield (
-                f"Slowdown on {self.second} of the kernel that is fastest on {self.first}: {_spread(slowdowns)}. "
-                f"It is within {round(100 * (NEAR - 1))} % of the fastest on {near} of {len(slowdowns)} matrices."
+                f"Mean slowdown on {self.second} with the fastest kernel of {self.first}: {mean}; within "
+                f"{round(100 * (NEAR - 1))} % on {near} of {len(slowdowns)} matrices."
             )
+
+    @property
+    def gains(self) -> tuple[KernelGain, ...]:
+        """Kernels timed on both devices, in the order of their first matrix."""
+        return tuple(gain for kernel in self._kernel_names() if (gain := self._gain(kernel)).matrices)
+
+    def _kernel_names(self) -> Iterable[str]:
+        return dict.fromkeys(kernel for shared in self.matrices for kernel in shared.first)
+
+    def _gain(self, kernel: str) -> KernelGain:
+        both = tuple(shared for shared in self.matrices if kernel in shared.first and kernel in shared.second)
+        return KernelGain(kernel, both, tuple(_over(shared.first[kernel], shared.second[kernel]) for shared in both))
 
     @property
     def kernels(self) -> Table:
@@ -95,15 +126,10 @@ class DevicePair:
         return Table(heads, tuple(row for _, row in sorted(self._kernel_rows(), reverse=True)))
 
     def _kernel_rows(self) -> Iterable[tuple[float, tuple[str, ...]]]:
-        for kernel in dict.fromkeys(kernel for shared in self.matrices for kernel in shared.first):
-            both = [shared for shared in self.matrices if kernel in shared.first and kernel in shared.second]
-            gains = [_over(shared.first[kernel], shared.second[kernel]) for shared in both]
-            if not gains:
-                continue
-            mean = geometric_mean(gains)
-            rate = _bandwidth(both)
-            cells = (mean, min(gains), max(gains), rate, mean / rate if rate else None)
-            yield mean / (rate or 1.0), (kernel, units.count(len(both)), *map(units.ratio, cells))
+        for gain in self.gains:
+            mean, rate = geometric_mean(gain.speedups), gain.bandwidth
+            cells = (mean, min(gain.speedups), max(gain.speedups), rate, mean / rate if rate else None)
+            yield mean / (rate or 1.0), (gain.kernel, units.count(len(gain.matrices)), *map(units.ratio, cells))
 
     @property
     def by_matrix(self) -> Table:
@@ -154,10 +180,9 @@ def _bandwidth(matrices: Iterable[Shared]) -> float | None:
     return geometric_mean(rates) if rates else None
 
 
-def _spread(ratios: Iterable[float]) -> str:
-    """Return geometric mean, lowest, and highest: `1.2 × (1.0 × to 1.5 ×)`."""
-    ordered = sorted(ratios)
-    return f"{units.ratio(geometric_mean(ordered))} ({units.ratio(ordered[0])} to {units.ratio(ordered[-1])})"
+def _range(ratios: Sequence[float]) -> str:
+    """Return the lowest and the highest ratio, `: 1.0 × to 1.5 ×`; empty for a single one."""
+    return f": {units.ratio(min(ratios))} to {units.ratio(max(ratios))}" if len(ratios) > 1 else ""
 
 
 def _matrix_row(shared: Shared) -> tuple[str, ...]:

@@ -49,12 +49,6 @@ def once_s(m: Measurement) -> float | None:
     return None if m.details.convert_s is None else m.details.convert_s + (getattr(m.details, "reorder_s", None) or 0.0)
 
 
-def time_to(m: Measurement, products: int) -> float | None:
-    """Return the seconds of the one-time cost plus a number of SpMVs; None if one is unknown."""
-    once = once_s(m)
-    return None if once is None or not m.median_s else once + products * m.median_s
-
-
 def products_to_pay(m: Measurement, baseline: Measurement | None) -> float | None:
     """Return the break-even: number of SpMVs after which `m`, with its one-time cost, beats the baseline.
 
@@ -71,33 +65,6 @@ def products_to_pay(m: Measurement, baseline: Measurement | None) -> float | Non
         return 0.0
     # A speedup within the noise never pays the conversion back.
     return math.ceil(extra / (baseline.median_s - m.median_s)) if verdict == "faster" else math.inf
-
-
-def crossovers(group: Sequence[Measurement]) -> tuple[tuple[int, Measurement], ...]:
-    """Return (n, kernel) by ascending n: the best kernel of one matrix from n SpMVs on, including one-time costs.
-
-    A kernel takes over at its break-even against the one before; inconclusive speedups change nothing.
-    """
-    known = [m for m in group if time_to(m, 1) is not None]
-    if not known:
-        return ()
-    steps = [(1, min(known, key=lambda m: (time_to(m, 1) or 0.0, m.kernel)))]
-    while True:
-        last, holder = steps[-1]
-        later = [(max(n, last), m) for m in known if (n := _takes_over(m, holder)) < math.inf]
-        if not later:
-            return tuple(steps)
-        # If several kernels break even at the same n, the faster one takes over.
-        n, holder = min(later, key=lambda step: (step[0], step[1].median_s or 0.0))
-        steps = [step for step in steps if step[0] < n] + [(int(n), holder)]
-
-
-def _takes_over(m: Measurement, holder: Measurement) -> float:
-    """Return the break-even of a faster kernel against the holder; infinite for one that is not faster."""
-    if (m.median_s or math.inf) >= (holder.median_s or 0.0):
-        return math.inf
-    pays = products_to_pay(m, holder)
-    return math.inf if pays is None else pays
 
 
 def baseline_of(timed: Sequence[Measurement], chosen: str) -> Measurement | None:

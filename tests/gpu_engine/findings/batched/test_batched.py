@@ -19,7 +19,7 @@ def said(*measurements: Measurement) -> list[str]:
 
 def test_the_fastest_kernel_its_gains_and_the_choice() -> None:
     assert said(*copies()) == [
-        "auto/shared is fastest on cuda:0, warm, with 1 000 matrices: 125 GFLOP/s, 50 % of roofline.",
+        "auto/shared is fastest on cuda:0, warm, with 1,000 matrices: 125 GFLOP/s, 50 % of roofline.",
         "auto/shared: speedup 2× over cusparse/best (faster), the fastest library kernel, and speedup 25× over "
         "cusparse/chain (faster), a launch loop (paper: 10× to 25×).",
         "auto/shared: speedup 1.25× over coo/segmented (faster), the best single kernel.",
@@ -57,7 +57,7 @@ def test_kernels_that_measure_the_same_lead_together() -> None:
     vague = multiplied("csri/warp", 95.0, ci_low_s=9e-6)
     found = said(multiplied("ell/thread", 100.0), multiplied("coo/segmented", 99.5), vague)
     assert found[0] == (
-        "ell/thread and coo/segmented probably tie for fastest on cuda:0, warm, with 1 000 matrices: 100 GFLOP/s, "
+        "ell/thread and coo/segmented probably tie for fastest on cuda:0, warm, with 1,000 matrices: 100 GFLOP/s, "
         "40 % of roofline; csri/warp may be equally fast (inconclusive)."
     )
 
@@ -97,7 +97,7 @@ def test_without_a_library_there_is_no_verdict() -> None:
 
 def test_a_batch_says_what_it_is_of() -> None:
     finding = only(*copies())
-    assert (finding.title.replace(THIN, " "), finding.members) == ("west0989, 1 000 matrices", ("west",))
+    assert (finding.title.replace(THIN, " "), finding.members) == ("west0989, 1,000 matrices", ("west",))
     assert finding.axes == {"batch": "1000", "compose": "uniform", "operation": "y=Ax+y"}
     # What was recorded may name members that are not here.
     assert only(*mixed("west", "d2", "elsewhere")).members == ("west", "d2")

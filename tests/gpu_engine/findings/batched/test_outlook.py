@@ -81,7 +81,7 @@ def test_printed_rates_stand_next_to_those_of_every_device(figure: str, names: t
     assert rows["ell/thread", "the paper, P100"][:2] == [ell, "0.73 ×" if names is SIMILAR else "at most 0.55 ×"]
     # 14 MB with padding in 20 µs, and in 10 µs on the other device.
     assert rows["ell/thread", "cuda:0"] == ["50.0", "0.25 ×", "700"]
-    assert rows["ell/thread", "cuda:1"] == ["100", "0.25 ×", "1 400"]
+    assert rows["ell/thread", "cuda:1"] == ["100", "0.25 ×", "1,400"]
     csri = ["50", "0.91 ×"] if names is SIMILAR else ["above 50", "–"]
     assert rows["csri/warp", "the paper, P100"][:2] == csri
     assert rows["coo/segmented", "the paper, P100"][1] == "1.00 ×"

@@ -109,7 +109,7 @@ def test_rows_hold_numbers_in_the_units_of_the_head() -> None:
             *("12.0", "10.0 ms", "100", "0.500"),
         ),
         (
-            *("csr/scalar", "baseline", "1.00 ×", "2.00", "1 000", "990 – 1 010", "40 %", "50 %"),
+            *("csr/scalar", "baseline", "1.00 ×", "2.00", "1,000", "990 – 1,010", "40 %", "50 %"),
             *("12.0", "none", "–", "0.500"),
         ),
         ("ell/thread", "skipped", *("–",) * 10),

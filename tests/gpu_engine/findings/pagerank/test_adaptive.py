@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from gpu_engine.findings.overall_ranking import answers
 from gpu_engine.findings.pagerank import contests
-from gpu_engine.findings.pagerank.adaptive import pays
+from gpu_engine.findings.pagerank.adaptive import Tally, pairs_of, papers_pairs, pays
 from gpu_engine.text.units import THIN
 from tests.samples.pagerank import luxembourg, ran, shown, stopped
 
@@ -51,3 +51,45 @@ def test_lower_triangles_have_a_sentence_and_an_answer_of_their_own() -> None:
         "on cpu, warm",
         "on cpu, warm, lower triangles",
     ]
+
+
+def test_whether_something_pays_is_a_matter_of_all_graphs_or_most() -> None:
+    def tally(*times: float) -> Tally:
+        runs = [
+            run
+            for number, time in enumerate(times)
+            for run in (
+                ran("csr/thread+fp64", 113, 0.1, f"m{number}"),
+                ran("csr/thread+cpms2", (47, 66), time, f"m{number}"),
+            )
+        ]
+        ((_, pairs),) = pairs_of(shown(*runs)).items()
+        return Tally(tuple(pairs))
+
+    assert tally(0.08).pays == "yes"
+    assert tally(0.12).pays == "no"
+    assert tally(0.08, 0.08, 0.12).pays == "partly"
+    assert tally(*[0.08] * 6).pays == "yes"
+    mixed = tally(*[0.02] * 4, *[0.15] * 4)
+    assert mixed.mean > 1
+    assert mixed.pays == "no", "half of the graphs are slower, whatever the mean says"
+    assert sum(mixed.verdicts.values()) == 8
+
+
+def test_the_papers_kernels_are_held_against_each_other() -> None:
+    axes = (("start_segments", "1"), ("raise_at", "16"), ("stall_ratio", "0.98"), ("final_storage", "fp64"))
+    fused = ran("csr/thread+fp64", 113, 0.05, device="cuda:0")
+    full = ran("csr/thread+unfused-fp64", 113, 0.1, device="cuda:0")
+    slow = ran("ell/thread+unfused-fp64", 113, 0.3, device="cuda:0")
+    other = ran("csr/thread+unfused-cpms2", (47, 66), 0.08, device="cuda:0", axes=axes)
+    data = shown(fused, full, slow, other)
+    ((place, (pair,)),) = papers_pairs(data).items()
+    assert place == "cuda:0"
+    assert (pair.full.measurement.kernel, pair.other.measurement.kernel) == (
+        "csr/thread+unfused-fp64",
+        "csr/thread+unfused-cpms2",
+    )
+    ((_, (over_fastest,)),) = pairs_of(data).items()
+    assert over_fastest.full.measurement.kernel == "csr/thread+fp64"
+    assert (pair.verdict, over_fastest.verdict) == ("faster", "slower")
+    assert papers_pairs(shown(ran("csr/thread+fp64", 113), ran("csr/thread+cpms2", (47, 66)))) == {}

@@ -63,8 +63,8 @@ def test_resident_products_have_a_table_of_their_own() -> None:
     assert list(made) == ["cold", "resident"]
     # The times are 2.5 and 5 ms.
     assert made["resident"][2:] == [
-        ("pCSR/resident, balance nonzeros", "4", "1 000 000", "1 000 000", "1 000 000", "1.00 ×", "100 %", "–"),
-        ("pCSR/resident, balance rows", "4", "500 000", "1 000 000", "2 500 000", "2.50 ×", "40 %", "50 %"),
+        ("pCSR/resident, balance nonzeros", "4", "1,000,000", "1,000,000", "1,000,000", "1.00 ×", "100 %", "–"),
+        ("pCSR/resident, balance rows", "4", "500,000", "1,000,000", "2,500,000", "2.50 ×", "40 %", "50 %"),
     ]
     assert list(cells(*iterated())) == ["iterate"], "where nothing else was cut"
 
