@@ -26,12 +26,9 @@ A message says what was wrong, what was expected, and what to do. It never quote
 and each client has a table of advice.
 """
 
-import re
 from typing import Any, ClassVar, Literal
 
 QUOTE_LIMIT = 80
-GROUP = re.compile("(?<=[0-9])\u202f(?=[0-9]{3})")
-"""Narrow space between groups of three digits."""
 
 Hint = Literal[
     "choose_direction",
@@ -57,8 +54,8 @@ def quote(text: object) -> str:
 
 
 def plain(text: str) -> str:
-    """Return the text with `16,384` and `1 MB` in place of narrow spaces, which some terminals omit."""
-    return GROUP.sub(",", text).replace("\u202f", " ")
+    """Return the text with plain spaces in place of narrow ones, which some terminals omit: `1 MB`."""
+    return text.replace("\u202f", " ")
 
 
 class SparsightError(Exception):

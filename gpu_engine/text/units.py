@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from gpu_engine.rounds import has_interval
+from gpu_engine.rounds import shows_interval
 
 MISSING = "–"
 THIN = "\u202f"
-"""Narrow no-break space: between groups of three digits, and between a number and its unit."""
+"""Narrow no-break space between a number and its unit."""
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 """The digits of an exponent as superscripts."""
@@ -110,7 +110,7 @@ def interval_or_rounds(
 
     ends_s  the fastest and the slowest round
     """
-    if rounds is None or has_interval(rounds):
+    if rounds is None or shows_interval(rounds):
         return interval(*interval_s)
     spread = seconds(ends_s[0]) if rounds == 1 else interval(*ends_s)
     return rounds_text(rounds, spread)
@@ -164,6 +164,16 @@ def about(value: float) -> str:
     return duration(value) if value < 1 else f"about {duration(value)}"
 
 
+def about_range(low: float, high: float) -> str:
+    """Return a range of estimated waiting times: `about 20–30 s`, `about 50 s to 2 min 10 s`, `about 40 s`."""
+    ends = duration(low), duration(high)
+    if ends[0] == ends[1]:
+        return about(high)
+    if round(low) >= 1 and round(high) < 60:
+        return f"about {round(low)}–{ends[1]}"
+    return f"{ends[0] if low < 1 else f'about {ends[0]}'} to {ends[1]}"
+
+
 def moment(timestamp: float | None) -> str:
     """Return seconds since 1970 as date and time in UTC: `2026-11-26 00:29`."""
     return MISSING if timestamp is None else datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%d %H:%M")
@@ -182,7 +192,7 @@ def _rounded(value: float, digits: int) -> float:
 
 
 def _grouped(value: float, decimals: int) -> str:
-    return f"{value:,.{decimals}f}".replace(",", THIN).replace("-", "−")
+    return f"{value:,.{decimals}f}".replace("-", "−")
 
 
 def _with_unit(value: float | None, units: Sequence[Unit]) -> str:

@@ -12,7 +12,7 @@ T = units.THIN
         (3.0951, "3.10"),
         (62.44, "62.4"),
         (9.999, "10.0"),
-        (1239.6, f"1{T}240"),
+        (1239.6, "1,240"),
         (0.0123, "0.0123"),
         (-2, "−2.00"),
     ],
@@ -70,7 +70,7 @@ def test_duration(value: float, text: str) -> None:
 
 
 def test_a_column_shares_its_decimals() -> None:
-    assert units.column([10.24, 1234.5, None]) == ["10.2", f"1{T}234.5", units.MISSING]
+    assert units.column([10.24, 1234.5, None]) == ["10.2", "1,234.5", units.MISSING]
     assert units.column([]) == []
 
 
@@ -104,7 +104,8 @@ def test_negative_values_have_units_decimals_and_shares() -> None:
         (1, "1 round, 3.00 ms"),
         (2, "2 rounds, 3.00 ms – 4.00 ms"),
         (4, "4 rounds, 3.00 ms – 4.00 ms"),
-        (5, "1.00 ms – 9.00 ms"),
+        (8, "8 rounds, 3.00 ms – 4.00 ms"),
+        (9, "1.00 ms – 9.00 ms"),
         (15, "1.00 ms – 9.00 ms"),
         (None, "1.00 ms – 9.00 ms"),
     ],
@@ -112,3 +113,17 @@ def test_negative_values_have_units_decimals_and_shares() -> None:
 def test_few_rounds_show_their_number_and_ends(rounds: int | None, text: str) -> None:
     shown = units.interval_or_rounds(rounds, (1e-3, 9e-3), (3e-3, 4e-3))
     assert shown.replace(T, " ") == text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (20.0, 30.2, "about 20–30 s"),
+        (30.0, 30.4, "about 30 s"),
+        (50.0, 130.0, "about 50 s to 2 min 10 s"),
+        (0.2, 12.0, "under 1 s to 12 s"),
+        (0.2, 0.4, "under 1 s"),
+    ],
+)
+def test_a_range_of_waiting_times_names_both_ends(low: float, high: float, text: str) -> None:
+    assert units.about_range(low, high).replace(T, " ") == text
