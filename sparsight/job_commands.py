@@ -143,13 +143,19 @@ def results(
             Task(client, messages(), out()).print_results(document, as_json)
 
 
+def _state(job: Job) -> str:
+    if job["lease_expired"]:
+        return "running, worker unavailable"
+    return "stopped early" if job.get("stopped_early") else str(job["state"])
+
+
 def _columns(name: Callable[[str], str]) -> tuple[Column[Job], ...]:
     """Return the columns of a table of jobs; `name` maps the id of a matrix to its name."""
     return (
         Column("job", lambda job: job["id"][:SHORT_ID]),
         Column("matrix", lambda job: _names(job, name), is_name=True),
         Column("study", lambda job: job["study"]),
-        Column("state", lambda job: "running, worker unavailable" if job["lease_expired"] else job["state"]),
+        Column("state", _state),
         Column("queued (UTC)", lambda job: utc_minute(job["created_at"])),
         Column("duration", _duration, right=True),
         Column("cases", lambda job: f"{job['progress']['done']:.0f} of {job['progress']['total']:.0f}", right=True),

@@ -11,6 +11,7 @@ from gpu_engine.errors import DeviceMemoryError, KernelError, LayoutTooLargeErro
 from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Placement, Rounds, Timed, Timing
 from gpu_engine.records import Cache, Case, Details, Measurement, Trace
+from gpu_engine.text import units
 
 SKIPS = (LayoutTooLargeError, DeviceMemoryError, ParameterError)
 """Errors after which a case is `skipped`."""
@@ -87,8 +88,8 @@ class Candidate(ABC):
         least = self.least_s(cache)
         if timing.median_s < least:
             raise KernelError(
-                f"rejected: {timing.median_s:.3e} s is faster than the memory bandwidth allows ({least:.3e} s); "
-                "this is a measurement error"
+                f"rejected: {units.seconds(timing.median_s)} is faster than the memory bandwidth allows "
+                f"({units.seconds(least)}); this is a measurement error"
             )
 
     @abstractmethod

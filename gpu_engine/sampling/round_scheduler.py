@@ -65,8 +65,8 @@ class RoundScheduler:
         return undecided | {c.name for c in valid if not c.stops_early}
 
     def interim(self, done: int) -> tuple[Interim, ...]:
-        """Return the provisional results after `done` rounds, fastest first; none before MIN_ROUNDS_FOR_VERDICT."""
-        if done < MIN_ROUNDS_FOR_VERDICT:
+        """Return the provisional results after `done` rounds, fastest first; none before the first."""
+        if not done:
             return ()
         cases = [(c, cache) for c in self._ready if c.error is None and c.has_interim for cache in c.cases]
         return tuple(sorted((self._interim(c, cache) for c, cache in cases), key=lambda interim: interim.median_s))

@@ -11,6 +11,7 @@ from gpu_engine.errors import KernelError, ParameterError, SparsightError
 from gpu_engine.measure import Bench, Rounds
 from gpu_engine.records import Cache, Case, Interim, Measurement, MeasurementState, Progress, Record, Started
 from gpu_engine.sampling.experiment import CASE_ERRORS, SKIPS, Candidate, Experiment, Fields
+from gpu_engine.sampling.messages import STOPPED_BEFORE_START, checking, in_round
 from gpu_engine.sampling.round_scheduler import REPEAT, RoundScheduler
 from gpu_engine.sampling.sampling_options import ALL_ROUNDS, SamplingOptions
 from gpu_engine.sampling.stopping import aa_gap
@@ -23,8 +24,6 @@ PREPARATION = 0.3
 
 ENERGY_KERNELS_MAX = 4
 """Maximum number of fastest kernels whose energy is measured."""
-
-STOPPED_BEFORE_START = "not measured: the job was stopped before this kernel ran"
 
 ROOM = 0.6
 """Share of the device memory for candidates that are sampled together; conversions need the rest."""
@@ -109,7 +108,7 @@ class SampleRun:
             pending = deque[tuple[Candidate, Future[Fields]]]()
             for number, c in enumerate(group):
                 yield from (Started(case.key) for case in tuple(c.cases.values())[:1])
-                yield Progress(PREPARATION * number / len(group), f"checking {c.kernel}")
+                yield Progress(PREPARATION * number / len(group), checking(c.kernel))
                 c.fields, c.error = {}, None
                 while c.alone and pending:
                     _verified(*pending.popleft())
@@ -138,7 +137,7 @@ class SampleRun:
                 current = turn.cache, turn.round
                 done = (turn.round + caches.index(turn.cache) / len(caches)) / rounds
                 interim = scheduler.interim(turn.round)
-                message = f"round {turn.round + 1} of {rounds}, {turn.cache}{_so_far(interim, turn.cache)}"
+                message = in_round(turn.round + 1, rounds, turn.cache, _so_far(interim, turn.cache))
                 yield Progress(PREPARATION + (1 - PREPARATION) * done, message, interim)
             if (turn.name, turn.cache) in keys:
                 yield Started(keys[turn.name, turn.cache])

@@ -51,6 +51,7 @@ def _document(job: JobRow, eta: JobEta, reasons: Mapping[str, str], lease_expire
         "state": job.state,
         "attempt": job.attempt,
         "lease_expired": lease_expired,
+        "stopped_early": job.state == JobState.SUCCEEDED and job.stop_requested,
         "progress": {**progress_document(job), "interim": job.interim},
         "queue_position": position,
         "waiting_reason": reasons.get(job.device) if job.state == JobState.QUEUED else None,

@@ -58,12 +58,24 @@ def remaining_s(job: JobRow, now: float) -> float:
 
     For a later attempt only the estimate counts, because its start does not tell how much was done before.
     """
-    share = min(1.0, job.progress / job.cases_total)
-    elapsed_s = elapsed(job, now)
+    share, elapsed_s, by_estimate_s = _share(job), elapsed(job, now), _by_estimate_s(job)
     if job.attempt > 1 or not share or elapsed_s is None:
-        return job.estimate_s * (1.0 - share)
-    pace_s = elapsed_s / share
-    return (1.0 - share) * ((1.0 - share) * job.estimate_s + share * pace_s)
+        return by_estimate_s
+    return (1.0 - share) * (by_estimate_s + elapsed_s)
+
+
+def remaining_range_s(job: JobRow, now: float) -> tuple[float, float]:
+    """Return the least and the most seconds until a running job is done: by its estimate, and with its own pace."""
+    least_s, most_s = sorted((_by_estimate_s(job), remaining_s(job, now)))
+    return least_s, most_s
+
+
+def _by_estimate_s(job: JobRow) -> float:
+    return job.estimate_s * (1.0 - _share(job))
+
+
+def _share(job: JobRow) -> float:
+    return min(1.0, job.progress / job.cases_total)
 
 
 def elapsed(job: JobRow, now: float) -> float | None:

@@ -233,6 +233,12 @@ def list_jobs(
     return Page(rows, encode_cursor(rows[-1].created_at, rows[-1].id) if more else None)
 
 
+def count_by_state(session: Session) -> dict[str, int]:
+    """Return the number of jobs by state."""
+    counts = session.execute(select(JobRow.state, func.count()).group_by(JobRow.state))
+    return {row[0]: row[1] for row in counts}
+
+
 def _has(column: InstrumentedAttribute[list[Any]], text: str) -> ColumnElement[bool]:
     """Return the condition that a list in a column contains a text."""
     return cast(column, Text).contains(json.dumps(text), autoescape=True)

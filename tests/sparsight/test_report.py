@@ -69,7 +69,7 @@ def test_axes_stand_in_the_title() -> None:
     text = io.StringIO()
     print_findings(Console(file=text, width=200), findings_of(found))
     first = text.getvalue().splitlines()[0].replace(THIN, " ")
-    assert first == "west0989, 1 000 matrices on cuda:0, warm, batch=1000, compose=uniform, operation=y=Ax+y"
+    assert first == "west0989, 1,000 matrices on cuda:0, warm, batch=1000, compose=uniform, operation=y=Ax+y"
 
 
 @pytest.mark.parametrize("width", [40, 80, 160])

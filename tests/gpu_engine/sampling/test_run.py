@@ -33,6 +33,7 @@ from gpu_engine.records import (
 )
 from gpu_engine.sampling import run as sampling
 from gpu_engine.sampling.experiment import Fields
+from gpu_engine.sampling.messages import STOPPED_BEFORE_START, round_of
 from gpu_engine.sampling.run import SampleRun, by_matrix, measure
 from gpu_engine.sampling.sampling_options import SamplingOptions
 from gpu_engine.verdicts.verdict import compare
@@ -179,7 +180,7 @@ def test_a_lost_device_ends_the_run(bench: Bench, where: str) -> None:
 def test_a_time_under_the_least_is_refused(bench: Bench) -> None:
     (m,) = measured(list(SampleRun(Scenes(bench, Scripted("a", [], least=1.5))).records())).values()
     assert (m.state, m.median_s, m.gflops) == ("failed", None, None)
-    assert m.note.startswith("rejected: 1.000e+00 s is faster than")
+    assert m.note.startswith("rejected: 1.00 s is faster than")
 
 
 def prepared(log: Sequence[str]) -> list[str]:
@@ -237,19 +238,20 @@ def test_it_is_said_what_begins_and_progress_never_falls(bench: Bench) -> None:
     assert done[-1] < 1.0
 
 
-def test_what_the_rounds_say_so_far_is_told_once_there_are_a_few(bench: Bench) -> None:
+def test_what_the_rounds_say_so_far_is_told_from_the_second_on(bench: Bench) -> None:
     scenes = Scenes(bench, Scripted("a", [], [2.0, 2.0]), Scripted("b", [], [1.0]), Scripted("c", [], raises=SKIP))
     said = [r.message for r in SampleRun(scenes).records() if isinstance(r, Progress) and "round" in r.message]
-    assert said == [f"round {n} of {ROUNDS}, warm" for n in (1, 2)] + [
-        f"round {n} of {ROUNDS}, warm; fastest so far: b, 1.00\u202fs" for n in range(3, ROUNDS + 1)
+    assert said == [f"round 1 of {ROUNDS}, warm"] + [
+        f"round {n} of {ROUNDS}, warm; fastest so far: b, 1.00\u202fs" for n in range(2, ROUNDS + 1)
     ]
+    assert [round_of(message) for message in said] == [(n, ROUNDS) for n in range(1, ROUNDS + 1)]
 
 
 def test_the_times_so_far_are_told_of_every_case_that_has_one_the_shortest_first(bench: Bench) -> None:
     scenes = Scenes(bench, Scripted("a", [], [2.0, 2.0]), Scripted("b", [], [1.0]), Scripted("c", [], raises=SKIP))
     said = [r.interim for r in SampleRun(scenes).records() if isinstance(r, Progress) and "round" in r.message]
-    assert said[:2] == [()] * 2
-    assert said[2:] == [(so_far("m|b|warm|", 1.0, done), so_far("m|a|warm|", 2.0, done)) for done in range(2, ROUNDS)]
+    assert said[0] == ()
+    assert said[1:] == [(so_far("m|b|warm|", 1.0, done), so_far("m|a|warm|", 2.0, done)) for done in range(1, ROUNDS)]
 
 
 def so_far(case: str, time_s: float, rounds: int) -> Interim:
@@ -450,7 +452,7 @@ def test_before_anything_was_loaded_enough_skips_all_cases(bench: Bench, monkeyp
     monkeypatch.setattr(bench, "stop_requested", lambda: True)
     log: list[str] = []
     found = measured(list(SampleRun(Scenes(bench, Scripted("a", log), fails=KernelError("loaded"))).records()))
-    assert [(m.state, m.note) for m in found.values()] == [("skipped", sampling.STOPPED_BEFORE_START)]
+    assert [(m.state, m.note) for m in found.values()] == [("skipped", STOPPED_BEFORE_START)]
 
 
 def test_once_it_is_enough_no_further_candidate_is_prepared(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -458,7 +460,7 @@ def test_once_it_is_enough_no_further_candidate_is_prepared(bench: Bench, monkey
     monkeypatch.setattr(bench, "stop_requested", lambda: "prepare a" in log)
     found = measured(list(SampleRun(Scenes(bench, Scripted("a", log), Scripted("b", log))).records()))
     assert {kernel: (m.state, m.rounds) for kernel, m in found.items()} == {"a": ("ok", 2), "b": ("skipped", None)}
-    assert (found["b"].note, found["a"].energy_j) == (sampling.STOPPED_BEFORE_START, None)
+    assert (found["b"].note, found["a"].energy_j) == (STOPPED_BEFORE_START, None)
     assert "prepare b" not in log
 
 

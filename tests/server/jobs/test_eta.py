@@ -3,7 +3,7 @@
 import pytest
 
 from server.db import Database
-from server.jobs.eta import elapsed, job_etas, remaining_s
+from server.jobs.eta import elapsed, job_etas, remaining_range_s, remaining_s
 from server.models import JobRow, JobState
 
 START = 1_000.0
@@ -34,6 +34,12 @@ def test_the_further_a_job_is_the_more_its_pace_counts(progress: float, elapsed_
 def test_a_later_attempt_has_no_pace_of_its_own() -> None:
     assert remaining_s(running(5.0, attempt=2), START + 900.0) == 50.0
     assert remaining_s(running(5.0, started_at=None), START + 900.0) == 50.0
+
+
+def test_the_range_is_from_the_estimate_to_its_mixture_with_the_pace() -> None:
+    assert remaining_range_s(running(5.0), START + 100.0) == pytest.approx((50.0, 75.0))
+    assert remaining_range_s(running(9.0), START + 9.0) == pytest.approx((1.9, 10.0))
+    assert remaining_range_s(running(5.0, attempt=2), START + 900.0) == (50.0, 50.0)
 
 
 def test_time_passes_until_the_end() -> None:
