@@ -217,8 +217,8 @@ def test_random_matrices_are_held_against_the_floor_and_the_library() -> None:
     large = "Random matrices, n of about 1,000, y=Ax+y, warm"
     heads = ("matrix", "batch size", "kernel", "% of roofline", BEST, "cusparse/chain, speedup over it")
     assert cells(own[large].table, *heads) == [
-        ("random-1000-5", "1 000", "csr/smart", "80 %", "20.0 µs (csr_alg2), 2.00 ×", "250 µs, 25.00 ×"),
-        ("random-1000-60", "1 000", "sliced/shared", "20 %", "20.0 µs (coo_alg1), 0.50 ×", "–"),
+        ("random-1000-5", "1,000", "csr/smart", "80 %", "20.0 µs (csr_alg2), 2.00 ×", "250 µs, 25.00 ×"),
+        ("random-1000-60", "1,000", "sliced/shared", "20 %", "20.0 µs (coo_alg1), 0.50 ×", "–"),
     ]
     assert cells(own["Random matrices, n = 100, y=Ax+y, warm"].table, "kernel") == [("ell/thread",)]
     # The roots of 2 · 0.5 and of 0.8 · 0.2.
@@ -247,7 +247,7 @@ def test_growing_batches_are_held_against_one_call_after_the_other() -> None:
     rivals = [f"{name}, speedup over it" for name in ("cusparse/chain", "ell/loop", "cusparse/branches")]
     assert cells(own["Batches of growing size (Figure 3), warm"].table, "batch size", "kernel", *rivals) == [
         ("10", "csr/smart", "40.0 µs, 4.00 ×", "–", "20.0 µs, 2.00 ×"),
-        ("1 000", "csr/scalar", "90.0 µs, 9.00 ×", "500 µs, 50.00 ×", "–"),
+        ("1,000", "csr/scalar", "90.0 µs, 9.00 ×", "500 µs, 50.00 ×", "–"),
     ]
     over = own["Batches of growing size: speedup over launch loops"].table
     assert cells(over, "over", "geometric mean")[:2] == [("cusparse/chain", "6.00 ×"), ("ell/loop", "50.00 ×")]

@@ -397,7 +397,7 @@ def test_a_symmetric_matrix_is_its_own_transpose(stored: Any) -> None:
 def test_what_it_shows_is_text_and_a_table() -> None:
     op = operator(MATRIX, kernel="split/tile")
     lines = repr(op).splitlines()
-    assert lines[0].replace("\u202f", "") == "Operator 4000 × 3000, 88161 nonzeros, float64, on cpu"
+    assert lines[0] == "Operator 4,000 × 3,000, 88,161 nonzeros, float64, on cpu"
     assert [line.split()[0] for line in lines[1:]] == ["kernel", "reason", "bytes"]
     table = op._repr_html_()
     assert table.count("<tr>") == 3
