@@ -203,6 +203,7 @@ class Job(TypedDict):
 
     `waiting_reason`: a sentence that says why a queued job cannot start, null if it only waits for its turn.
     `lease_expired`: the job is running, but its worker has sent no heartbeat for longer than its lease.
+    `stopped_early`: the job succeeded with the results that it had when it was asked to stop.
     """
 
     id: str
@@ -213,6 +214,7 @@ class Job(TypedDict):
     state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
     attempt: int
     lease_expired: bool
+    stopped_early: bool
     progress: JobProgress
     queue_position: int | None
     waiting_reason: str | None

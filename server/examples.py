@@ -133,6 +133,7 @@ EXAMPLES: dict[Any, Any] = {
         "queue_position": 1,
         "waiting_reason": None,
         "lease_expired": False,
+        "stopped_early": False,
         "estimate_s": 12.5,
         "error": None,
         "retry_of": None,

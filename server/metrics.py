@@ -27,7 +27,9 @@ from server import devices
 from server.db import Database, clock
 from server.head_requests import METHODS
 from server.ingest import Ingestor
+from server.metric_values import MetricValues, values_of
 from server.models import TERMINAL, CaseDeathRow, JobRow, JobState, MatrixRow, MatrixState, MeasurementRow
+from server.quotas import DAY_S
 
 # The client library would add a second series with creation times to each of ours.
 disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -99,6 +101,10 @@ class Metrics:
         """Return all metrics as text."""
         return generate_latest(self._registry)
 
+    def values(self) -> MetricValues:
+        """Return the values of all metrics, for the page of the service."""
+        return values_of(self._registry.collect())
+
 
 class Measured:
     """Middleware that counts every response and the time until it begins."""
@@ -153,7 +159,10 @@ class _State(Collector):
         yield _plain(
             "ingests", "Matrices that this server is reading or has queued for reading.", self._ingestor.number
         )
-        yield _labelled("disk_free_bytes", "Free bytes on the disk of a folder.", self._free(), "folder")
+        disks = self._disks()
+        free, total = ({name: disk[place] for name, disk in disks.items()} for place in (2, 0))
+        yield _labelled("disk_free_bytes", "Free bytes on the disk of a folder.", free, "folder")
+        yield _labelled("disk_bytes", "Size in bytes of the disk of a folder.", total, "folder")
         try:
             with self._database.read() as session:
                 gauges = [
@@ -165,11 +174,12 @@ class _State(Collector):
         yield _plain("database_up", "1 if the database is available, else 0.", int(bool(gauges)))
         yield from gauges
 
-    def _free(self) -> dict[tuple[str, ...], float]:
+    def _disks(self) -> dict[tuple[str, ...], tuple[int, int, int]]:
+        """Return the total, used, and free bytes of each folder's disk."""
         folders = {"home": self._ingestor.settings.home}
         if self._ingestor.store.is_local:
             folders["store"] = Path(self._ingestor.store.root)
-        return {(name,): shutil.disk_usage(path).free for name, path in folders.items() if path.exists()}
+        return {(name,): shutil.disk_usage(path) for name, path in folders.items() if path.exists()}
 
 
 def _rows(session: Session) -> Iterator[Metric]:
@@ -187,6 +197,9 @@ def _jobs(session: Session) -> Iterator[Metric]:
     for state, study, number in session.execute(query):
         by_state[state, study] = number
     yield _labelled("jobs", "Jobs by state and study.", by_state, "state", "study")
+    ended = dict.fromkeys(TERMINAL, 0) | _counts(session, JobRow.state, JobRow.finished_at > clock() - DAY_S)
+    of_day = {(state,): number for state, number in ended.items()}
+    yield _labelled("jobs_ended_day", "Jobs that ended within the last 24 hours.", of_day, "state")
     deaths, losses = func.sum(CaseDeathRow.deaths), func.sum(CaseDeathRow.losses)
     of_cases = select(JobRow.study, deaths, losses).join(CaseDeathRow, CaseDeathRow.job_id == JobRow.id)
     rows = session.execute(of_cases.group_by(JobRow.study)).all()
@@ -236,8 +249,9 @@ def _positive(seconds: ColumnElement[float]) -> ColumnElement[float]:
     return case((seconds > 0.0, seconds), else_=0.0)
 
 
-def _counts(session: Session, column: InstrumentedAttribute[str]) -> dict[str, int]:
-    return {row[0]: row[1] for row in session.execute(select(column, func.count()).group_by(column))}
+def _counts(session: Session, column: InstrumentedAttribute[str], *conditions: ColumnElement[bool]) -> dict[str, int]:
+    query = select(column, func.count()).where(*conditions).group_by(column)
+    return {row[0]: row[1] for row in session.execute(query)}
 
 
 def _plain(name: str, text: str, value: float) -> Metric:

@@ -27,12 +27,14 @@ def is_recorded(device_id: str) -> bool:
 def device_ids(session: Session, study: str, matrix_id: str = "") -> tuple[str, ...]:
     """Return the devices with reference results of a study, and of one matrix if it is given.
 
-    Devices of the release come first, sorted by their number of matrices, then by time.
+    Devices of the release come first, sorted by their number of matrices, then by their memory, so that all pages
+    begin with the same one.
     """
     matrices = select(func.count()).where(RecordedResultsRow.recording_id == RecordingRow.id)
     most = matrices.correlate(RecordingRow).scalar_subquery().desc()
     query = select(RecordingRow.device).where(RecordingRow.study == study)
-    query = query.order_by(RecordingRow.imported, most, RecordingRow.created_at, RecordingRow.device)
+    memory = RecordingRow.info["memory_bytes"].as_integer().desc()
+    query = query.order_by(RecordingRow.imported, most, memory, RecordingRow.created_at, RecordingRow.device)
     if matrix_id:
         query = query.join(RecordedResultsRow).join(
             MatrixRow, (MatrixRow.fingerprint == RecordedResultsRow.fingerprint) & (MatrixRow.id == matrix_id)

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from gpu_engine.findings.data import op_of
 from gpu_engine.records import MIXTURE, OP, OPS, Measurement
 from server import recorded_results, results
 from server.jobs import queue
-from server.models import JobRow, JobState
+from server.models import JobRow, JobState, MatrixRow, MeasurementRow, RecordedResultsRow, RecordingRow
 
 JOBS_MAX = 200
 """Number of newest jobs with results that are searched."""
@@ -60,6 +61,26 @@ def find_sources(
     of_jobs = tuple(dict.fromkeys(matrix for job in here for matrix in job.matrix_ids))
     others = recorded_results.matrix_ids(session, study, elsewhere, of_jobs)
     return Sources(known, chosen, here, elsewhere, tuple(dict.fromkeys((*of_jobs, *others))))
+
+
+def measured_matrices(session: Session, study: str) -> dict[str, set[str]]:
+    """Return the fingerprints of the matrices with results of a study by device, of jobs and of reference results."""
+    of_jobs = (
+        select(MeasurementRow.device, MatrixRow.fingerprint)
+        .join(MatrixRow, MatrixRow.id == MeasurementRow.matrix_id)
+        .join(JobRow, JobRow.id == MeasurementRow.job_id)
+        .where(JobRow.study == study)
+    )
+    recorded = (
+        select(RecordingRow.device, RecordedResultsRow.fingerprint)
+        .join(RecordingRow, RecordingRow.id == RecordedResultsRow.recording_id)
+        .where(RecordingRow.study == study)
+    )
+    known: dict[str, set[str]] = {}
+    for query in (of_jobs, recorded):
+        for device, fingerprint in session.execute(query.distinct()):
+            known.setdefault(device, set()).add(fingerprint)
+    return known
 
 
 def read_measurements(

@@ -77,6 +77,12 @@ def states(session: Session, job_ids: Sequence[str]) -> dict[str, dict[str, int]
     return counts
 
 
+def cases_by_matrix(session: Session, job_id: str) -> dict[str, int]:
+    """Return the number of records of a job by matrix."""
+    counts = select(MeasurementRow.matrix_id, func.count()).where(MeasurementRow.job_id == job_id)
+    return {row[0]: row[1] for row in session.execute(counts.group_by(MeasurementRow.matrix_id))}
+
+
 def common_cases(session: Session, job_id: str, others: Sequence[str]) -> dict[str, int]:
     """Return the number of cases that each of these jobs has in common with a job, by job id."""
     case_keys = select(MeasurementRow.case_key).where(MeasurementRow.job_id == job_id)

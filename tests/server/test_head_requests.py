@@ -9,7 +9,7 @@ PATHS = [
     "/formats",
     "/formats.csv",
     "/healthz",
-    "/docs",
+    "/library",
     "/reference",
     "/api/v1/matrices",
     "/api/v1/figures",
@@ -64,6 +64,6 @@ def test_a_wrong_method_is_told_the_right_ones(client: TestClient, method: str, 
 
 
 def test_a_browser_is_told_the_methods_on_a_page(client: TestClient) -> None:
-    answer = client.post("/devices", headers={"accept": "text/html"})
+    answer = client.post("/service", headers={"accept": "text/html"})
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD")
     assert answer.headers["content-type"].startswith("text/html")

@@ -81,6 +81,17 @@ def test_queue_devices_and_losses(client: TestClient) -> None:
 
 
 @pytest.mark.usefixtures("jobs")
+def test_jobs_that_ended_within_a_day(client: TestClient, database: Database) -> None:
+    assert value(look(client), "jobs_ended_day", state="succeeded") == 1
+    with database.write() as session:
+        session.execute(update(JobRow).where(JobRow.id == "a").values(finished_at=JobRow.finished_at - 86_400.0))
+        session.execute(update(JobRow).where(JobRow.id == "b").values(state="failed", finished_at=clock()))
+    found = look(client)
+    ended = {state: value(found, "jobs_ended_day", state=state) for state in ("succeeded", "failed", "cancelled")}
+    assert ended == {"succeeded": 0, "failed": 1, "cancelled": 0}
+
+
+@pytest.mark.usefixtures("jobs")
 def test_a_clock_that_was_put_back_makes_no_time_negative(client: TestClient, database: Database) -> None:
     with database.write() as session:
         session.execute(update(JobRow).values(created_at=JobRow.created_at + 3600.0))
@@ -106,8 +117,8 @@ def test_matrices_measurements_and_files(client: TestClient, add_matrix: AddMatr
     assert (value(found, "matrices", state="ready"), value(found, "matrices", state="ingesting")) == (1, 0)
     assert value(found, "measurements") == 1
     assert value(found, "database_bytes") == database.bytes() > 0
-    assert value(found, "disk_free_bytes", folder="home") > 0
-    assert value(found, "disk_free_bytes", folder="store") > 0
+    for folder in ("home", "store"):
+        assert 0 < value(found, "disk_free_bytes", folder=folder) < value(found, "disk_bytes", folder=folder)
     assert (value(found, "ingests"), value(found, "event_streams"), value(found, "event_streams_max")) == (0, 0, 200)
     assert found["process_resident_memory_bytes", frozenset()] > 0
 
