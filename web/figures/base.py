@@ -39,7 +39,7 @@ Role = Literal[
     "level",
     "histogram",
 ]
-"""Role of a trace, stored in its `meta`; static/paint.js colors each role in the theme of the page."""
+"""Role of a trace, stored in its `meta`; figure_svg/colors.py and static/paint.js color each role by theme."""
 
 Info = TypeVar("Info")
 """Numbers and names that a figure draws: a frozen dataclass."""
@@ -61,12 +61,14 @@ class Figure(Drawing[Info]):
     info          returns the numbers of the figure from the data of the study
     summary       returns the text of the figure in the form of `caption`; table: returns its numbers
     matrices_min  smallest number of matrices for which the figure makes sense; devices_min: the same for devices
+    matrices_max  largest number of matrices for which a page offers it; 0: any number
     """
 
     summary: Callable[[Info], str]
     table: Callable[[Info], Table] | None = None
     matrices_min: int = 1
     devices_min: int = 1
+    matrices_max: int = 0
     info: Callable[[StudyData], Info] = field(kw_only=True)
 
 

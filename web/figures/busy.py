@@ -43,8 +43,8 @@ def gray(figure: go.Figure, busy: Collection[str]) -> go.Figure:
 
     busy  keys of the measurements that do not count
 
-    `meta.busy` of a trace holds a flag per mark; static/paint.js colors them. The keys are removed from the figure: of
-    thousands of marks, they would be most of its size.
+    `meta.busy` of a trace holds a flag per mark; figure_svg/marks.py and static/paint.js color them. The keys are
+    removed from the figure: of thousands of marks, they would be most of its size.
     """
     marked = [trace for trace in figure.data if _mark(trace, busy)]
     if not marked:

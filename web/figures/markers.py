@@ -61,12 +61,13 @@ def intervals(values: Sequence[float], ends: Sequence[tuple[float, float]], **op
 
 def with_intervals(measurements: Iterable[Measurement]) -> str:
     """Return the mention of the intervals of these times for a caption; empty if none has one."""
-    return " with 95 % CI" if any(m.ci_low_s for m in measurements) else ""
+    return " with 95 % CI" if any(m.shown_ci_s[0] for m in measurements) else ""
 
 
 def interval_of(m: Measurement) -> tuple[float, float]:
     """Return the ends of the 95 % interval in seconds, or the time twice if it has none."""
-    return m.ci_low_s or m.median_s or 0.0, m.ci_high_s or m.median_s or 0.0
+    low, high = m.shown_ci_s
+    return low or m.median_s or 0.0, high or m.median_s or 0.0
 
 
 def of_jobs(
@@ -97,8 +98,8 @@ def ratio_interval(base: Measurement, m: Measurement) -> tuple[float, float]:
 
     It is not narrower than the true interval of the ratio.
     """
-    base_s, own_s = base.median_s or 0.0, m.median_s or 1.0
-    return (base.ci_low_s or base_s) / (m.ci_high_s or own_s), (base.ci_high_s or base_s) / (m.ci_low_s or own_s)
+    (base_low, base_high), (low, high) = interval_of(base), interval_of(m)
+    return base_low / (high or 1.0), base_high / (low or 1.0)
 
 
 def label_rows(figure: go.Figure, row: int, labels: Sequence[str], **axis: Any) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from gpu_engine.text.units import THIN, count
+from gpu_engine.text.units import count
 from web.figures.base import Drawing, blank
 from web.palette import OKABE_ITO, SEQUENTIAL
 from web.pictures import Picture
 
 SIDE_PX = 380
-WHOLE, SEPARATORS = ",d", f".{THIN}"
+WHOLE, SEPARATORS = ",d", ".,"
 """Format of whole numbers and the separators of their digits, as in the tables."""
 
 CELLS = 128

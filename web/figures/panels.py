@@ -21,7 +21,7 @@ LABEL_PX = 72
 """Width of the title and the tick labels of a numeric y axis."""
 
 LEGEND_LINE_PX, LEGEND_PER_LINE = 24, 6
-"""Height of a legend line, and its entries; on a narrow screen static/charts.js makes the figure taller."""
+"""Height of a legend line, and its entries; on a narrow screen the figure becomes taller."""
 
 Item = TypeVar("Item")
 
@@ -55,7 +55,7 @@ def panels(
     columns   panels side by side that share their y axis; a title stands on the left, above the first of them
     above_px  room between the title of a panel and the panel, for labels of its columns
     across    panels that stand side by side if the page is wide enough, each with its own axis, arranged by
-              static/paint.js; label_px: width of the labels of that axis
+              figure_svg/layout.py and static/paint.js; label_px: width of the labels of that axis
     """
     gap = GAP_PX + above_px
     inner = sum(heights) + gap * (len(heights) - 1)

@@ -17,7 +17,6 @@ from gpu_engine.verdicts.verdict import NOISE_MAX
 from tests.samples import scaling
 from web.figures import busy
 from web.figures.base import Figure
-from web.figures.home_chart import HEADLINE
 from web.figures.whiskers import clip
 from web.studies import PAGES
 from web.studies.base import StudyPage
@@ -41,7 +40,7 @@ OF_PAPERS = ("memplus", "lnsp3937")
 UNTIMED = ("pagerank-gamma", "pagerank-schedule", "pagerank-links")
 """Figures of iterations and of graphs, in which no time is."""
 
-LEAVING_OUT = ("products", "side-by-side", "share", "performance-profile", "predicted", "regret", "systems")
+LEAVING_OUT = ("side-by-side", "share", "performance-profile", "predicted", "regret", "systems")
 """Figures that leave out what does not count, and say so."""
 
 MEANS = ("reduced_spmv-gains", "reduced_spmv-blocks")
@@ -74,7 +73,7 @@ every_figure = pytest.mark.parametrize(
         *(
             pytest.param(page, figure, "", id=figure.name)
             for page in PAGES
-            for figure in (*page.figures, *((HEADLINE,) if page is FORMATS else ()))
+            for figure in page.figures
             if page.name in SOURCES
         ),
         pytest.param(FORMATS, FORMATS.figure("side-by-side"), "figure-11", id="side-by-side-of-the-paper"),

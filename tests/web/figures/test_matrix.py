@@ -12,7 +12,7 @@ def test_density_is_the_logarithm_of_the_count() -> None:
     assert heat["z"] == [[0.0, None], [1.0, 3.0]]
     assert (heat["zmin"], heat["zmax"]) == (0, 3.0)
     assert (heat["x0"], heat["dx"], heat["y0"], heat["dy"]) == (25.0, 50.0, 50.0, 100.0)
-    assert heat["colorbar"]["ticktext"] == ["1", "10", "100", "1\u202f000"]
+    assert heat["colorbar"]["ticktext"] == ["1", "10", "100", "1,000"]
     assert figure["layout"]["yaxis"]["range"] == [200, 0], "row 0 is on top"
     assert (figure["layout"]["xaxis"]["title"]["text"], figure["layout"]["yaxis"]["title"]["text"]) == ("column", "row")
 
@@ -46,7 +46,7 @@ def test_row_lengths_are_counted_in_bins() -> None:
     (bar,) = figure.data
     assert list(bar.x) == ["0", "1", "2–3"]
     assert list(bar.y) == [5, 7, 2000]
-    assert bar.hovertext[2] == "2\u202f000 rows of 2–3 nonzeros"
+    assert bar.hovertext[2] == "2,000 rows of 2–3 nonzeros"
     assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("nonzeros per row", "rows")
     assert math.isfinite(figure.layout.height)
 

@@ -1,5 +1,6 @@
 """Break-even of a batch: the number of batched SpMVs that amortizes a layout other than CSR."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,6 @@ from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from web.figures.base import LogAxis, blank, caption, escape, log_axis
 from web.figures.batched.markers import FACET, NO_TIME, Facet, facet, in_order, kernel_points, marker, rows_axis
-from web.figures.formats.conversion import axis_position, break_even_text
 from web.figures.panels import panels
 
 ROW_PX = 24
@@ -148,3 +148,17 @@ def _hover(point: Point) -> str:
             f"break-even vs {point.baseline}: {break_even_text(point.products)}",
         )
     )
+
+
+def break_even_text(products: float | None) -> str:
+    """Return `at once`, `120`, `never`, or an en dash if it is inconclusive."""
+    if products is None:
+        return units.MISSING
+    return "never" if math.isinf(products) else units.count(products) if products else "at once"
+
+
+def axis_position(axis: LogAxis, products: float | None) -> float | None:
+    """Return the position of a break-even on an axis with `at once` and `never`; None if it is unknown."""
+    if products is None:
+        return None
+    return axis.after if math.isinf(products) else products or axis.before

@@ -40,7 +40,8 @@ class Rate:
 
 def rate_of(m: Measurement) -> Rate:
     """Return the throughput of a measurement with its interval."""
-    return Rate(m, rate_within(m, m.median_s), (rate_within(m, m.ci_high_s), rate_within(m, m.ci_low_s)))
+    low, high = m.shown_ci_s
+    return Rate(m, rate_within(m, m.median_s), (rate_within(m, high), rate_within(m, low)))
 
 
 def rate_within(m: Measurement, time_s: float | None) -> float:

@@ -25,7 +25,7 @@ from web.figures.formats.groups import (
     rate_of,
 )
 from web.figures.panels import Legend, panels
-from web.palette import OKABE_ITO, style
+from web.palette import style
 
 BAR_PX, BETWEEN_PX = 8, 12
 MATRICES_MAX = 20
@@ -36,9 +36,6 @@ SERIES_PARAMETER = "series"
 
 FIGURES = {"figure-11": FIGURE_11, "figure-12": FIGURE_12}
 """Value of `series` → the formats of that figure of the paper, in its order and with its names."""
-
-HUES = {"ELLR": OKABE_ITO[3], "HYB": "#8A63D2"}
-"""Name in the paper → hue of its bars, if that of its format is also that of CSRV in Figure 12."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +204,7 @@ def _bars(lines: Mapping[str, Line], name: str, legend: Legend) -> go.Bar:
             (value, escape(label), text, rate.measurement)
             for value, text, (label, rate) in zip(values, texts, rates.items(), strict=True)
         ],
-        markers.fill(HUES.get(name, look.color), look.pattern, opacity=0.45, size=5),
+        markers.fill(look.color, look.pattern, opacity=0.45, size=5),
         **legend.entry(name),
         error_x=markers.intervals(values, [rate.interval for rate in rates.values()], width=0),
         meta={"role": "kernel", "format": name},

@@ -206,6 +206,13 @@ def chosen_epsilon(data: StudyData) -> float:
     return epsilon
 
 
+def check(name: str, text: str) -> None:
+    """Check a parameter of the simulation; raises ParameterError if it is invalid."""
+    data = StudyData(chosen={name: (text,)})
+    chosen_schedule(data, max(SEGMENTS))
+    chosen_epsilon(data)
+
+
 def _number(name: str, text: str) -> float | int:
     try:
         return int(text) if name == "start_segments" else float(text)

@@ -16,7 +16,6 @@ EMPTY = {
     "formats": (NO_RESULTS, NO_RESULTS),
     "iterations": (iterations.NOTHING, iterations.NOTHING),
     "performance-profile": (NO_QUIET, NO_QUIET),
-    "products": (NO_RESULTS, NO_QUIET),
     "share": (NO_RESULTS, NO_QUIET),
     "side-by-side": (NO_RESULTS, NO_QUIET),
     "imbalance": (NOTHING, NOTHING),
@@ -65,7 +64,7 @@ def test_no_results(figure: Figure[Any]) -> None:
     assert figure.table is None or figure.table(info).rows == ()
 
 
-@pytest.mark.parametrize("name", ["conversion", "rate", "roofline"])
+@pytest.mark.parametrize("name", ["rate", "roofline"])
 def test_without_a_time_there_is_no_point(name: str) -> None:
     figure: Figure[Any] = next(figure for figure in FIGURES if figure.name == name)
     info = figure.info(StudyData([untimed("csr/i", "failed", "wrong")], {"m1": sized("start_segments")}))

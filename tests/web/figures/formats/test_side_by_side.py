@@ -137,10 +137,10 @@ def test_a_figure_of_the_paper_has_its_formats_by_its_names_in_its_order() -> No
 
 
 @pytest.mark.parametrize("figure", FIGURES)
-def test_each_format_of_a_figure_of_the_paper_has_a_color_of_its_own(figure: str) -> None:
+def test_each_format_of_a_figure_of_the_paper_has_a_look_of_its_own(figure: str) -> None:
     kernels = ("csr/vector16", "jad/thread", "ell/thread", "ellr/thread", "pellr/thread", "hyb/segmented")
     bisected = ("biell/warp", "bijad/warp", "cusparse/csr_alg1")
     measured = [timed(kernel, 1e-3, matrix="m1") for kernel in (*kernels, *bisected)]
     drawn = traces(draw(info(StudyData(measured, MATRICES, chosen={"series": (figure,)}))), "kernel")
-    colors = {bar["marker"]["color"] for bar in drawn}
-    assert len(colors) == len(drawn) == len(FIGURES[figure])
+    looks = {(bar["marker"]["color"], bar["marker"]["pattern"]["shape"]) for bar in drawn}
+    assert len(looks) == len(drawn) == len(FIGURES[figure])
