@@ -6,15 +6,19 @@ import mimetypes
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
 from gpu_engine.errors import NotFoundError, quote
+from web.script_bundle import bundle
 
 router = APIRouter(include_in_schema=False)
 IMMUTABLE = "public, max-age=31536000, immutable"
 PLOTLY = "plotly.min.js"
+STYLES, SCRIPT = "app.css", "app.js"
+FIRST = "theme.js"
+"""Script that runs before the first paint, alone."""
+
 DIGEST_CHARS = 12
 
 
@@ -27,16 +31,24 @@ class Asset:
     media_type: str
 
 
-def _project_files() -> dict[str, Any]:
-    return {entry.name: entry for entry in resources.files("web").joinpath("static").iterdir() if entry.is_file()}
+@cache
+def _project_files() -> dict[str, bytes]:
+    """Return the static files by name: `app.css` is all style sheets in the order of names, `app.js` all modules."""
+    folder = resources.files("web").joinpath("static")
+    named = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.is_file()}
+    modules = {name: content.decode() for name, content in named.items() if name.endswith(".js") and name != FIRST}
+    sheets = sorted(folder.joinpath("styles").iterdir(), key=lambda entry: entry.name)
+    alone = {name: content for name, content in named.items() if name not in modules}
+    styles = b"".join(sheet.read_bytes() for sheet in sheets)
+    return alone | {STYLES: styles, SCRIPT: bundle(modules, SCRIPT).encode()}
 
 
 @cache
 def digest() -> str:
-    """Return one digest of all project files, so that modules can import each other by relative names."""
+    """Return one digest of all project files."""
     total = hashlib.sha256()
-    for name, entry in sorted(_project_files().items()):
-        total.update(name.encode() + b"\0" + entry.read_bytes())
+    for name, content in sorted(_project_files().items()):
+        total.update(name.encode() + b"\0" + content)
     return total.hexdigest()[:DIGEST_CHARS]
 
 
@@ -70,7 +82,7 @@ def static(version: str, name: str, request: Request) -> Response:
 
 @cache
 def _asset(name: str) -> Asset:
-    plain = _plotly() if name == PLOTLY else _project_files()[name].read_bytes()
+    plain = _plotly() if name == PLOTLY else _project_files()[name]
     media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
     return Asset(plain, gzip.compress(plain, 6, mtime=0), media_type)
 

@@ -3,31 +3,13 @@
 import re
 from collections.abc import Callable, Sequence
 
-from tabulate import LATEX_ESCAPE_RULES, tabulate
+from tabulate import tabulate
 
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import MISSING, THIN
 from server.responses import to_csv
 from web.components import TitledTable
-
-TEX = str.maketrans(
-    {
-        THIN: r"\,",
-        "×": r"$\times$",
-        "·": r"$\cdot$",
-        "−": "$-$",
-        "–": "--",
-        "µ": r"\textmu{}",
-        "σ": r"$\sigma$",
-        "ε": r"$\varepsilon$",
-        "γ": r"$\gamma$",
-        "≤": r"$\le$",
-        "≥": r"$\ge$",
-        "‖": r"$\|$",
-        "₁": r"$_1$",
-    }
-)
-"""Characters of the tables that pdflatex cannot print, and their LaTeX commands."""
+from web.latex import latex
 
 OPENING, CLOSING = "\ue000", "\ue001"
 """Marks around the fastest cells, which escaping leaves unchanged."""
@@ -59,12 +41,12 @@ def _csv_block(table: Table) -> str:
 
 
 def _plain(cell: str) -> str:
-    digits = re.sub(rf"(?<=\d){THIN}(?=\d)", "", cell)
+    digits = re.sub(r"(?<=\d),(?=\d{3})", "", cell)
     return "" if cell == MISSING else digits.replace(THIN, " ").replace("−", "-")
 
 
 def _markdown(tables: Sequence[TitledTable]) -> str:
-    blocks = (f"**{each.heading}**{_note(each)}\n\n{_written(_without_bars(each), 'github')}" for each in tables)
+    blocks = (f"**{each.heading}**{_note(each)}\n\n{_written(_without_bars(each))}" for each in tables)
     return re.sub(f"[{OPENING}{CLOSING}]", "**", "\n\n".join(blocks)) + "\n"
 
 
@@ -75,34 +57,21 @@ def _without_bars(each: TitledTable) -> TitledTable:
 
 
 def _latex(tables: Sequence[TitledTable]) -> str:
-    """Return one LaTeX float per table with its caption; it needs the package booktabs."""
-    text = "\n\n".join(map(_float, tables)).translate(TEX)
-    return text.replace(OPENING, r"\textbf{").replace(CLOSING, "}") + "\n"
-
-
-def _float(each: TitledTable) -> str:
-    caption = "".join(LATEX_ESCAPE_RULES.get(sign, sign) for sign in f"{each.heading}{_note(each)}")
-    label = re.sub(r"[^a-z0-9]+", "-", each.heading.lower()).strip("-")
-    head = f"% \\usepackage{{booktabs}}\n\\begin{{table}}\n\\centering\n\\caption{{{caption}}}\n\\label{{tab:{label}}}"
-    lines = _written(each, "latex_booktabs").splitlines()
-    if each.means:
-        # The last two lines end the table.
-        lines.insert(-2 - each.means, r"\midrule")
-    return "\n".join((head, *lines, r"\end{table}"))
+    return latex(tables, LEADING)
 
 
 def _note(each: TitledTable) -> str:
     return f". {LEADING}" if each.leading else ""
 
 
-def _written(each: TitledTable, form: str) -> str:
+def _written(each: TitledTable) -> str:
     align = ["right" if head.numeric else "left" for head in each.table.heads]
     heads = [_name(head) for head in each.table.heads]
     rows = [
         [f"{OPENING}{cell}{CLOSING}" if (row, column) in each.leading else cell for column, cell in enumerate(cells)]
         for row, cells in enumerate(each.table.rows)
     ]
-    written: str = tabulate(rows, heads, tablefmt=form, disable_numparse=True, colalign=align if rows else None)
+    written: str = tabulate(rows, heads, tablefmt="github", disable_numparse=True, colalign=align if rows else None)
     return written
 
 

@@ -1,27 +1,33 @@
 """What is shown as files: CSV and JSON with names and verdicts, tables for papers, reports that need no server."""
 
+import base64
 import csv
+import gzip
 import io
-import json
 import re
+import shutil
+import subprocess
 from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
 
-import plotly.io
 import pytest
 from fastapi.testclient import TestClient
 
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import THIN
 from server.models import JobState
+from tests.programs import missing
 from tests.samples.formats import HOSTILE, study_of, timed
 from tests.web.conftest import Lab, add_job, get
 from web.components import TitledTable
 from web.files import LEADING, WRITERS
+from web.share import share_of
 from web.studies.formats import FORMATS
 
 TABLE = TitledTable(
     "A & B",
-    Table((Head("kernel_name", numeric=False), Head("time", "µs")), (("a|b", f"1{THIN}234"), ("50 %", "–"))),
+    Table((Head("kernel_name", numeric=False), Head("time", "µs")), (("a|b", "1,234"), ("50 %", "–"))),
     leading=frozenset({(0, 1)}),
 )
 
@@ -50,28 +56,48 @@ def test_tables_as_files_say_what_tables_say() -> None:
     assert WRITERS[".csv"]([TABLE]).splitlines() == ["kernel_name,time (µs)", "a|b,1234", "50 %,"]
     markdown = WRITERS[".md"]([TABLE])
     assert "| a\\|b" in markdown
-    assert f"**1{THIN}234** |" in markdown
+    assert "**1,234** |" in markdown
     tex = WRITERS[".tex"]([TABLE])
-    for wanted in (r"kernel\_name", r"\textbf{1\,234}", r"50 \%", r"time (\textmu{}s)", r"\toprule"):
-        assert wanted in tex
-    caption = rf"\caption{{A \& B. {LEADING}}}"
-    assert f"{caption}\n\\label{{tab:a-b}}\n\\begin{{tabular}}{{lr}}\n" in tex
-    assert tex.endswith("\\end{tabular}\n\\end{table}\n")
-    assert tex.count("rule") == 3
+    assert r"\begin{longtable}{lS[table-format=4.0]}" in tex
+    assert rf"\caption[{{A \& B}}]{{A \& B. {LEADING}}}\label{{tab:a-b}}\\" in tex
+    assert r"{kernel\_name} & {\shortstack[r]{time\\(\textmu{}s)}} \\" in tex
+    assert [line for line in tex.splitlines() if line.startswith(("a|b", "50"))] == [
+        r"a|b & \bfseries 1234 \\",
+        r"50 \% & {--} \\",
+    ]
+
+
+def test_columns_of_one_unit_are_numbers_and_others_are_text() -> None:
+    rows = (f"1.5{THIN}×", f"1{THIN}µs", "10⁻⁶"), ("–", f"2{THIN}ms", "x₁"), (f"−12{THIN}×", "", "ᵀ")
+    tex = WRITERS[".tex"]([TitledTable("T", Table((Head("gain"), Head("time"), Head("bound")), rows))])
+    assert r"\begin{longtable}{S[table-format=-2.1]rr}" in tex
+    assert r"{\shortstack[r]{gain\\($\times$)}}" in tex
+    assert [line for line in tex.splitlines() if line.count("&") == 2 and "gain" not in line] == [
+        r"1.5 & 1\,\textmu{}s & 10$^{-6}$ \\",
+        r"{--} & 2\,ms & x$_{1}$ \\",
+        r"-12 &  & $^{\mathsf{T}}$ \\",
+    ]
 
 
 def test_means_of_a_table_have_a_rule_above_them_and_keys_are_columns_of_its_csv() -> None:
-    summed = replace(TABLE, keys=(("device", "cpu"),), means=1)
-    lines = WRITERS[".tex"]([summed]).splitlines()
-    assert [line for line in lines if "rule" in line or "50" in line] == [
-        r"\toprule",
-        r"\midrule",
-        r"\midrule",
-        lines[-4],
-        r"\bottomrule",
-    ]
-    assert "50" in lines[-4]
+    summed = replace(TABLE, keys=(("device", "cpu"),), means=1, label="mine")
+    tex = WRITERS[".tex"]([summed])
+    assert "\\midrule\n50" in tex
+    assert r"\label{tab:mine}" in tex
     assert WRITERS[".csv"]([summed]).splitlines() == ["device,kernel_name,time (µs)", "cpu,a|b,1234", "cpu,50 %,"]
+
+
+def test_latex_compiles(client: TestClient, lab: Lab, tmp_path: Path) -> None:
+    program = shutil.which("pdflatex") or missing("texlive-science")
+    names = ("pivot.tex", "pivot.tex?top=1", "structure.tex")
+    body = "".join(client.get(f"/formats/tables/{name}").text for name in names)
+    packages = r"\usepackage[utf8]{inputenc}\usepackage{textcomp}\usepackage{booktabs,longtable,siunitx}"
+    text = f"\\documentclass{{article}}{packages}\\begin{{document}}\n{body}\\end{{document}}\n"
+    (tmp_path / "paper.tex").write_text(text, encoding="utf-8")
+    command = [program, "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, errors="replace")
+    assert ended.returncode == 0, ended.stdout[-2000:]
+    assert (tmp_path / "paper.pdf").stat().st_size > 1000
 
 
 def test_tables_of_one_csv_are_told_apart_by_their_headings() -> None:
@@ -103,8 +129,9 @@ def test_kernels_by_matrices_are_those_of_the_answer(client: TestClient, lab: La
     add_job(lab.database, "j41", "cpu", JobState.SUCCEEDED, [*many, *busy])
     best = client.get("/formats/tables/pivot.tex?job=j41").text
     place = "cpu $\\cdot$ warm $\\cdot$ 6 of 8 kernels $\\cdot$ too noisy: 1 of 2"
-    assert f"\\caption{{Slowdown against the fastest kernel $\\cdot$ {place}. Bold:" in best
-    assert [re.findall(r"bf[{](.*?)}", line) for line in best.splitlines() if "cnr-2000" in line] == [["1.00"]]
+    assert f"{{Slowdown against the fastest kernel $\\cdot$ {place}. Bold:" in best
+    assert r"\label{tab:formats-cpu}" in best
+    assert [re.findall(r"\\bfseries (\S+)", line) for line in best.splitlines() if "cnr-2000" in line] == [["1.00"]]
     rows = rows_of(client.get("/formats/tables/pivot.csv?job=j41&kernels=all").text)
     assert [(row["matrix"], row["csr/k0"]) for row in rows] == [
         ("cnr-2000", "1.00"),
@@ -136,9 +163,9 @@ def test_kernels_by_matrices_are_sorted_by_a_column(client: TestClient, lab: Lab
 
 
 def test_every_folded_table_has_a_page_and_files(client: TestClient, lab: Lab) -> None:
-    text = get(client, "/formats?job=j1").text
-    links = set(re.findall(r'data-table="([^"]+)"', text))
-    assert links
+    views = [get(client, f"/formats?job=j1&view={view}").text for view in ("cases", "formats")]
+    links = {link for text in views for link in re.findall(r'data-table="([^"]+)"', text)}
+    assert len(links) > 1
     for link in links:
         page = get(client, link.replace("&amp;", "&"))
         assert (page.status_code, page.template.name) == (200, "table.html")
@@ -174,18 +201,47 @@ def test_a_report_needs_nothing_but_itself(client: TestClient, lab: Lab) -> None
     answer = client.get("/formats.html?job=j1")
     assert answer.headers["content-disposition"] == 'attachment; filename="sparsight-formats.html"'
     text = answer.text
-    assert re.findall(r"<(?:script|img|link|iframe)[^>]*\s(?:src|href)=", text.replace(plotly_js(), "")) == []
-    blocks = re.findall(r'<script type="application/json"(?: id="data")?>(.*?)</script>', text, re.S)
-    *figures, data = blocks
-    drawn = get(client, "/formats?job=j1").context["figures"]
-    assert len(figures) == sum(figure.chart.version != "0" for figure in drawn)
-    assert all(plotly.io.from_json(figure).data for figure in figures)
-    assert len(json.loads(data)["measurements"]) == 8
+    assert "<script" not in text
+    assert re.findall(r"<(?:img|link|iframe|source)\b", text) == []
+    drawings = re.findall(r'<div class="plot" aria-hidden="true"><svg .*?</svg></div>', text, re.S)
+    assert len(drawings) > 3
+    (values,) = re.findall(r'href="data:application/gzip;base64,([^"]+)"', text)
+    assert gzip.decompress(base64.b64decode(values)).decode() == client.get("/formats.csv?job=j1").text
     for wanted in ("A laptop&#39;s processor (cpu)", "@misc{sparsight,", "http://127.0.0.1:8000/formats?job=j1"):
         assert wanted in text
 
 
-def plotly_js() -> str:
-    from web import assets
+def test_rows_of_a_table_can_be_the_first_ones_with_the_means_of_all(client: TestClient, lab: Lab) -> None:
+    every, first = (rows_of(client.get(f"/formats/tables/pivot.csv?job=j1{top}").text) for top in ("", "&top=1"))
+    means = [row for row in every if row["matrix"] == "geometric mean"]
+    assert first == [every[0], *means]
+    assert len(every) > len(first)
+    assert client.get("/formats/tables/pivot.csv?job=j1&top=0").status_code == 422
+    page = get(client, "/formats/tables/pivot?job=j1&top=1")
+    assert {file.href.partition("&")[2] for file in page.context["files"]} == {"top=1"}
 
-    return assets.text(assets.PLOTLY)
+
+def test_what_can_be_taken_away_is_there(client: TestClient, lab: Lab) -> None:
+    shared = share_of("formats", "job=j1")
+    assert [client.get(file.href).status_code for file in shared.files] == [200] * 7
+    assert client.get(shared.own_kernel.href).status_code == 200
+    assert client.get(share_of("formats", "").files[0].href).status_code == 200
+    assert len(share_of("formats", "matrix=m1").files) == 6
+    cited = client.get("/formats.bib?job=j1")
+    assert cited.text.startswith("@misc{sparsight,")
+    assert "http://127.0.0.1:8000/formats?job=j1" in cited.text
+
+
+def test_a_drawing_is_of_its_figure_and_says_where_it_comes_from(client: TestClient, lab: Lab) -> None:
+    drawing = client.get("/figures/formats.svg?job=j1&width=400&version=3")
+    assert drawing.headers["content-type"] == "image/svg+xml"
+    root = ElementTree.fromstring(drawing.text)
+    assert root.get("width") == "400"
+    assert "var(--ink)" in drawing.text
+    paper = client.get("/figures/formats.svg?job=j1&paper=true").text
+    texts = [element.text for element in ElementTree.fromstring(paper).iter() if element.text]
+    assert "http://127.0.0.1:8000/formats?job=j1" in texts
+    assert FORMATS.figure("formats").title in texts
+    assert "var(" not in paper
+    assert client.get("/figures/formats.svg?width=1").status_code == 422
+    assert client.get("/figures/none.svg").status_code == 404

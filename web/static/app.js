@@ -1,8 +1,8 @@
 // The entry of every page: each module finds its own elements and does nothing where there are none.
-import { drawCharts } from "./charts.js";
+import { wireCharts } from "./charts.js";
 import { wireActions } from "./actions.js";
 import { wireChosen } from "./chosen.js";
-import { wireColumns } from "./columns.js";
+import { wireExplore } from "./explore.js";
 import { wireExports } from "./exports.js";
 import { wireForms } from "./forms.js";
 import { wireGenerate } from "./generate.js";
@@ -25,6 +25,6 @@ wireUpload();
 wireSuggest();
 wireTables();
 wireExports();
-wireColumns();
-drawCharts();
+wireExplore();
+wireCharts();
 wireLive();

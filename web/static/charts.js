@@ -1,4 +1,4 @@
-// Charts: fetches figures near the viewport and draws them in the theme of the page.
+// Figures: the server draws them; "Interactive" draws one with Plotly in its place, in the theme of the page.
 import { drawn, painted } from "./paint.js";
 import { words } from "./problems.js";
 import { replaceContents } from "./tables.js";
@@ -14,7 +14,7 @@ const CONFIG = {
 
 let plotly;
 
-export function loadPlotly() {
+function loadPlotly() {
   plotly ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
     script.src = document.body.dataset.plotly;
@@ -28,57 +28,55 @@ export function loadPlotly() {
   return plotly;
 }
 
-const near = new IntersectionObserver(
-  (entries) => {
-    for (const { target, isIntersecting } of entries) {
-      if (!isIntersecting) continue;
-      near.unobserve(target);
-      draw(target);
-    }
-  },
-  { rootMargin: "50% 0px" },
-);
-
-// Redraws the figures of a part when they come near the viewport; hidden ones are never drawn.
-export function drawCharts(scope = document) {
-  for (const figure of scope.querySelectorAll("[data-figure]")) {
-    near.unobserve(figure);
-    near.observe(figure);
-  }
+export function wireCharts() {
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-interactive]");
+    if (button) draw(button.closest("figure"));
+  });
 }
+
+// The newest request of each figure.
+const newest = new WeakMap();
 
 // Captions that wait for their drawing, so that a caption never appears above another chart.
 const captions = new WeakMap();
 
-// Sets the caption for the next drawing of a figure; at once if nothing is drawn.
-export function caption(figure, words) {
-  captions.set(figure, words);
-  if (!figure.querySelector(".plot").source || figure.hidden) showCaption(figure);
-}
-
 function showCaption(figure) {
-  const words = captions.get(figure);
-  if (words) replaceContents(figure.querySelector("figcaption"), words);
+  const waiting = captions.get(figure);
+  if (waiting) replaceContents(figure.querySelector("figcaption"), waiting);
   captions.delete(figure);
 }
 
-// Target of the address: figures above it that load later push it down, until the reader scrolls.
-let anchored;
-
-function follow() {
-  anchored = document.getElementById(location.hash.slice(1));
+// Shows the figure of a fresh page; the old drawing stays until the new one is complete. True if they differ.
+export function swapFigure(figure, fresh) {
+  for (const link of fresh.querySelectorAll("a[id]")) {
+    figure.querySelector(`#${CSS.escape(link.id)}`)?.setAttribute("href", link.getAttribute("href"));
+  }
+  const same = figure.dataset.figure === fresh.dataset.figure && figure.dataset.version === fresh.dataset.version;
+  figure.hidden = fresh.hidden;
+  figure.dataset.figure = fresh.dataset.figure;
+  figure.dataset.version = fresh.dataset.version;
+  if (same) return false;
+  captions.set(figure, [...fresh.querySelector("figcaption").childNodes]);
+  if (figure.querySelector(".plot").source) draw(figure);
+  else swapImage(figure, fresh);
+  return true;
 }
-follow();
-addEventListener("hashchange", follow);
-for (const move of ["wheel", "touchmove", "keydown", "pointerdown"]) {
-  addEventListener(move, () => (anchored = undefined), { passive: true });
-}
 
-function keepPlace(figure) {
-  if (anchored?.compareDocumentPosition(figure) & Node.DOCUMENT_POSITION_PRECEDING) target.scrollIntoView();
+async function swapImage(figure, fresh) {
+  const question = {};
+  newest.set(figure, question);
+  const picture = document.importNode(fresh.querySelector("picture"), true);
+  const image = picture.querySelector("img");
+  image.loading = "eager";
+  figure.ariaBusy = "true";
+  // Without a drawing the image shows its text.
+  if (!figure.hidden) await image.decode().catch(() => {});
+  if (newest.get(figure) !== question) return;
+  figure.querySelector("picture").replaceWith(picture);
+  figure.ariaBusy = "false";
+  showCaption(figure);
 }
-
-const newest = new WeakMap();
 
 async function draw(figure) {
   const plot = figure.querySelector(".plot");
@@ -93,6 +91,7 @@ async function draw(figure) {
     plot.source = source;
     if (!plot.querySelector(".main-svg")) plot.replaceChildren();
     await drawn(Plotly, plot, painted(source), CONFIG);
+    figure.querySelector("[data-interactive]").ariaPressed = "true";
     if (source.data.some((trace) => trace.meta.opens)) openOnClick(plot);
   } catch (error) {
     if (isLate()) return;
@@ -102,7 +101,6 @@ async function draw(figure) {
   }
   figure.ariaBusy = "false";
   showCaption(figure);
-  keepPlace(figure);
 }
 
 // A click on the mark of a matrix shows that matrix; the rest of the address stays.

@@ -1,22 +1,25 @@
-// Updates the estimated run time of the job in the form whenever its settings change.
+// Updates what a job would be, and how long it would take, whenever the settings of its form change.
 import { whileFilled } from "./forms.js";
 import { words } from "./problems.js";
 
 export function wireDuration() {
   const form = document.querySelector("form.measure");
-  if (form) whileFilled(form, () => duration(form), (sentence) => show(form, sentence));
+  if (form) whileFilled(form, () => estimate(form), show);
 }
 
 // Reads the estimate, or the reason for having none, from the form page with these settings.
-async function duration(form) {
+async function estimate(form) {
   const query = new URLSearchParams([...new FormData(form)].map(([name, value]) => [name.split(".").at(-1), value]));
   const response = await fetch(`/measure?${query}`).catch(() => null);
-  if (!response) return "";
+  if (!response) return null;
   if (!response.ok) return words(await response.json().catch(() => ({})), response.status);
-  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
-  return fresh.querySelector("[data-duration]:not([hidden])")?.textContent ?? "";
+  return new DOMParser().parseFromString(await response.text(), "text/html");
 }
 
-function show(form, sentence) {
-  form.querySelector("[data-duration]:not([hidden])").textContent = sentence;
+function show(found) {
+  for (const part of found === null ? [] : document.querySelectorAll("[data-estimate]")) {
+    const fresh = typeof found === "string" ? null : found.getElementById(part.id);
+    if (fresh) part.replaceChildren(...fresh.childNodes);
+    else part.lastElementChild.textContent = found;
+  }
 }

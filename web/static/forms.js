@@ -4,15 +4,21 @@ import { call, complain } from "./actions.js";
 
 const SELECTS = "[data-for-option-select], [data-backend-select]";
 const PAUSE_MS = 250;
-const COUNTED = "details:has(> summary > [data-chosen])";
+const COUNTED = "fieldset:has(> legend > [data-chosen])";
 
 export function wireForms() {
-  for (const select of document.querySelectorAll(SELECTS)) showParts(select);
-  for (const details of document.querySelectorAll(COUNTED)) showCount(details);
+  for (const select of document.querySelectorAll(`:is(${SELECTS}):not([type=radio]:not(:checked))`)) showParts(select);
+  for (const fieldset of document.querySelectorAll(COUNTED)) showCount(fieldset);
   document.addEventListener("change", (event) => {
     if (event.target.matches(SELECTS)) showParts(event.target);
-    const details = event.target.closest(COUNTED);
-    if (details) showCount(details);
+    const fieldset = event.target.closest(COUNTED);
+    if (fieldset) showCount(fieldset);
+  });
+  document.addEventListener("input", ({ target }) => target.matches("[data-find]") && find(target));
+  document.addEventListener("click", ({ target }) => target.matches("[data-tick]") && tick(target));
+  // Enter in a search field would send the form.
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.matches("[data-find]")) event.preventDefault();
   });
   // Open the folded part of an invalid field.
   document.addEventListener("invalid", ({ target }) => target.closest("details")?.setAttribute("open", ""), true);
@@ -24,19 +30,47 @@ export function wireForms() {
   });
 }
 
-// A closed list shows the number of selected options; some browsers keep selections across reloads.
-function showCount(details) {
-  const chosen = details.querySelectorAll("input:checked").length;
-  details.querySelector("[data-chosen]").textContent = chosen ? `(${chosen} selected)` : "";
+// Shows the number of selected options, and which preset they are; some browsers keep selections across reloads.
+function showCount(fieldset) {
+  const chosen = fieldset.querySelectorAll("input:checked:not(:disabled)");
+  const place = fieldset.querySelector("[data-chosen]");
+  place.textContent = chosen.length ? `${chosen.length} selected` : (place.dataset.none ?? "");
+  const values = Array.from(chosen, (box) => box.value).sort().join(" ");
+  for (const button of fieldset.querySelectorAll("[data-tick]")) {
+    const wanted = button.dataset.tick.split(" ").filter((value) => !value || boxOf(fieldset, value));
+    button.setAttribute("aria-pressed", String(wanted.sort().join(" ") === values));
+  }
+}
+
+function boxOf(fieldset, value) {
+  return fieldset.querySelector(`input[value="${CSS.escape(value)}"]:not(:disabled)`);
+}
+
+// Hides the options without the text of a search field; selected ones stay.
+function find(field) {
+  const text = field.value.trim().toLowerCase();
+  for (const label of document.getElementById(field.dataset.find).querySelectorAll("label")) {
+    label.hidden = !label.textContent.toLowerCase().includes(text) && !label.querySelector(":checked");
+  }
+}
+
+// Selects the options of a preset.
+function tick(button) {
+  const fieldset = button.closest(COUNTED);
+  const wanted = button.dataset.tick.split(" ");
+  for (const box of fieldset.querySelectorAll("input[type=checkbox]")) box.checked = wanted.includes(box.value);
+  showCount(fieldset);
+  button.form.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
 function showParts(select) {
   const families = select.matches("[data-for-option-select]");
-  const wanted = families ? select.value : select.selectedOptions[0].dataset.backend;
+  const wanted = families ? select.value : (select.selectedOptions?.[0] ?? select).dataset.backend;
   for (const part of select.form.querySelectorAll(families ? "[data-for-option]" : "fieldset[data-backend]")) {
     part.hidden = (families ? part.dataset.forOption : part.dataset.backend) !== wanted;
     part.disabled = part.hidden;
   }
+  for (const fieldset of select.form.querySelectorAll(COUNTED)) showCount(fieldset);
 }
 
 // Sends a form to the API and returns its response; throws an Error with a message.
@@ -86,7 +120,7 @@ function key() {
 function body(form) {
   const values = JSON.parse(form.dataset.body ?? "{}");
   for (const field of form.elements) {
-    if (!field.name || field.closest("fieldset:disabled")) continue;
+    if (!field.name || field.closest("fieldset:disabled") || (field.type === "radio" && !field.checked)) continue;
     const { into } = field.closest("[data-into]")?.dataset ?? {};
     put(into ? (values[into] ??= {}) : values, field.name.split(".").at(-1), field);
   }

@@ -12,7 +12,7 @@ export function wireGenerate() {
 }
 
 function expectation({ nnz, bytes }) {
-  const grouped = new Intl.NumberFormat("en").format(nnz).replaceAll(",", "\u202f");
+  const grouped = new Intl.NumberFormat("en").format(nnz);
   return `About ${grouped} nonzeros, ${size(bytes)} of columns and values.`;
 }
 

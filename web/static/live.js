@@ -44,5 +44,8 @@ export function wireLive() {
   stream.addEventListener("error", () => {
     poll ??= setInterval(soon, POLL_MS);
   });
+  // Numbers that no event reports grow old: the wait of a job, or a worker that is lost.
+  const { refreshS } = document.querySelector("[data-refresh-s]")?.dataset ?? {};
+  if (refreshS) setInterval(() => document.hidden || soon(), 1000 * refreshS);
   window.addEventListener("pagehide", stop);
 }

@@ -1,14 +1,17 @@
 // Switches between views of a page and keeps the scroll position: the server renders, this replaces what differs.
 import { announce, changed } from "./announce.js";
-import { caption, drawCharts } from "./charts.js";
+import { swapFigure } from "./charts.js";
 import { say } from "./connection.js";
 import { replaceContents } from "./tables.js";
 
 const AGAIN_MS = 3000;
+const TYPING_MS = 300;
 
-// The newest request; the reader's own while it has no answer, and whether a refresh waits for that.
+// The newest request; the reader's own while it has no answer; the timer of a field in which the reader types; and whether a
+// refresh waits for the answer.
 let latest = null;
 let chosen = null;
+let typing = null;
 let refreshAfter = false;
 
 // Last HTML of each part from the server; opening or closing details is not a difference.
@@ -32,7 +35,7 @@ async function show(url) {
   say("");
   document.title = fresh.title;
   const parts = [...document.querySelectorAll("[data-live]")];
-  if (!response.ok || parts.some((part) => !fresh.getElementById(part.id))) {
+  if (!response.ok || parts.some((part) => !fresh.getElementById(part.id)) || hasMore(fresh)) {
     location.assign(url);
     return false;
   }
@@ -41,7 +44,20 @@ async function show(url) {
   const sentence = says === document.body.dataset.says ? changed(differing) : says;
   if (differing.length && sentence) announce(sentence);
   Object.assign(document.body.dataset, { topics, says });
+  for (const field of document.querySelectorAll("[data-follow]")) follow(field, fresh.getElementById(field.id));
   return true;
+}
+
+// Whether a fetched page has parts for which this one has no place.
+function hasMore(fresh) {
+  const parts = [...fresh.querySelectorAll("[data-live]")].filter((part) => !part.parentElement.closest("[data-live]"));
+  return parts.some((part) => !document.getElementById(part.id));
+}
+
+// Fields outside the replaced parts show the state of the address, except the one in which the reader types.
+function follow(field, fresh) {
+  const isTyped = typing !== null && field === document.activeElement;
+  if (fresh && !isTyped && field.value !== fresh.value) field.value = fresh.value;
 }
 
 // Whether there was something to replace.
@@ -55,7 +71,6 @@ function swap(part, fresh) {
   const focused = part.contains(document.activeElement) ? selector(document.activeElement) : "";
   replaceContents(part, fresh.childNodes);
   if (focused) part.querySelector(focused)?.focus();
-  drawCharts(part);
   return true;
 }
 
@@ -65,34 +80,22 @@ function selector(element) {
   return element.hasAttribute("href") ? `[href="${CSS.escape(element.getAttribute("href"))}"]` : "";
 }
 
-// The old drawing stays in place until the new one is complete.
-function swapFigure(part, fresh) {
-  for (const link of fresh.querySelectorAll("a[id]")) {
-    part.querySelector(`#${CSS.escape(link.id)}`)?.setAttribute("href", link.getAttribute("href"));
-  }
-  const same = part.dataset.figure === fresh.dataset.figure && part.dataset.version === fresh.dataset.version;
-  part.hidden = fresh.hidden;
-  part.dataset.figure = fresh.dataset.figure;
-  part.dataset.version = fresh.dataset.version;
-  if (same) return false;
-  caption(part, [...fresh.querySelector("figcaption").childNodes]);
-  drawCharts(part.parentElement);
-  return true;
-}
-
-// Shows another view; retries until the server responds or the reader requests another view.
-async function go(url, arrived = () => history.pushState(null, "", url)) {
+// Shows another view, with its address at once; retries until the server responds or another view is requested.
+async function go(url) {
   const request = (chosen = {});
+  if (url !== location.href) history.pushState(null, "", url);
+  document.body.toggleAttribute("data-waiting", true);
   try {
-    if (await show(url)) arrived();
+    await show(url);
   } catch {
     if (chosen !== request) return;
     say("The server does not respond. Your selection appears when it does.");
-    setTimeout(() => chosen === request && go(url, arrived), AGAIN_MS);
+    setTimeout(() => chosen === request && go(url), AGAIN_MS);
     return;
   }
   if (chosen !== request) return;
   chosen = null;
+  document.body.toggleAttribute("data-waiting", false);
   if (refreshAfter) await refresh().catch(() => {});
 }
 
@@ -114,22 +117,39 @@ export function wireNavigation() {
     const link = event.target.closest("a[data-swap]");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
+    stopTyping();
     go(link.href);
   });
   document.addEventListener("change", (event) => {
     const form = event.target.form;
+    if (event.target.hasAttribute("data-instant")) return;
     if (form?.matches("form[data-swap]") && form.reportValidity()) go(formUrl(form));
+  });
+  document.addEventListener("input", (event) => {
+    const { form } = event.target;
+    if (!event.target.hasAttribute("data-instant")) return;
+    stopTyping();
+    typing = setTimeout(() => {
+      typing = null;
+      if (form.checkValidity() && formUrl(form) !== location.href) go(formUrl(form));
+    }, TYPING_MS);
   });
   document.addEventListener("submit", (event) => {
     if (!event.target.matches("form[data-swap]") || event.submitter?.hasAttribute("formaction")) return;
     event.preventDefault();
+    stopTyping();
     go(formUrl(event.target));
   });
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-untick]");
     if (button) untick(button.closest("fieldset"));
   });
-  window.addEventListener("popstate", () => go(location.href, () => {}));
+  window.addEventListener("popstate", () => go(location.href));
+}
+
+function stopTyping() {
+  clearTimeout(typing);
+  typing = null;
 }
 
 // Clears all boxes; the view stays until the reader checks one, because an address without matrices means all.

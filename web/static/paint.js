@@ -1,10 +1,8 @@
-// Applies the colors of a theme to a figure of the server. It imports nothing, because reports embed it unchanged.
+// Applies the colors of the page to a Plotly figure of the server, and arranges its panels.
 
-// A CSS variable as the color it has in a scheme (`light`, `dark`; empty: the page's own): `light-dark()` is only
-// resolved on an element.
-function color(variable, scheme) {
+// A CSS variable as its color in the theme of the page: `light-dark()` is only resolved on an element.
+function color(variable) {
   const probe = document.createElement("span");
-  probe.style.colorScheme = scheme;
   probe.style.color = `var(${variable})`;
   document.body.append(probe);
   const value = getComputedStyle(probe).color;
@@ -12,10 +10,10 @@ function color(variable, scheme) {
   return value;
 }
 
-function palette(scheme) {
+function palette() {
   const names = ["ink", "muted", "line", "line-strong", "surface", "floor", "gather-floor", "accent"];
-  const colors = Object.fromEntries(names.map((name) => [name, color(`--${name}`, scheme)]));
-  return { ...colors, density: [0, 1, 2].map((step) => [step / 2, color(`--density-${step}`, scheme)]) };
+  const colors = Object.fromEntries(names.map((name) => [name, color(`--${name}`)]));
+  return { ...colors, density: [0, 1, 2].map((step) => [step / 2, color(`--density-${step}`)]) };
 }
 
 // How the marks of each role take on the theme; those whose colors say what they are keep them.
@@ -83,10 +81,10 @@ function mute(trace, colors) {
   for (const bars of [x, y]) if (bars) bars.color = colors.muted;
 }
 
-// A copy of the figure in the colors of the page, or of a scheme.
-export function painted(source, scheme = "") {
+// A copy of the figure in the colors of the page.
+export function painted(source) {
   const { data, layout } = structuredClone(source);
-  const colors = palette(scheme);
+  const colors = palette();
   for (const trace of data) {
     PAINT[trace.meta.role](trace, colors);
     mute(trace, colors);
@@ -129,7 +127,7 @@ const LETTER_PX = 6.2, LABELS_SHARE = 0.2, SMALL_FONT = 10, ABOVE_PX = 15, TITLE
 
 // Names of rows that would take a good part of a narrow screen stand above their rows, which are taller then. Rows of
 // small names are too many for that.
-export function labelsAbove(layout, width) {
+function labelsAbove(layout, width) {
   const axes = Object.entries(layout).filter(([name, axis]) => name.startsWith("yaxis") && axis.type === "category");
   const rows = axes.flatMap(([, axis]) => axis.categoryarray ?? []);
   const longest = Math.max(0, ...rows.map((row) => row.replace(/<[^>]*>/g, "").length));
@@ -153,7 +151,7 @@ export function labelsAbove(layout, width) {
 const PANEL_MIN_PX = 230;
 
 // Puts panels that may stand side by side so, as many as a width has room for; rows are as high as their highest panel.
-export function arrange(layout, width) {
+function arrange(layout, width) {
   const { across = 1, label_px: label = 0 } = layout.meta ?? {};
   const axes = Object.keys(layout).filter((name) => name.startsWith("yaxis")).map((name) => name.slice(5));
   // The labels of the first column widen the margin.

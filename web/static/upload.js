@@ -26,6 +26,7 @@ export function wireUpload() {
   const ask = (added) => {
     const names = (shown = added.length ? [...shown, ...added] : []);
     asked.hidden = asked.disabled = !names.length;
+    asked.toggleAttribute("data-shown", names.length > 0);
     for (const option of options) {
       option.hidden = !names.includes(option.dataset.option);
       for (const select of option.querySelectorAll("select")) select.disabled = option.hidden;
@@ -46,7 +47,7 @@ export function wireUpload() {
     else show(place, answer);
   };
   const uploaded = (answer) => {
-    const page = `/matrices/${answer.id}`;
+    const page = `/matrices/${answer.id}${question()}`;
     if (total < 2) {
       location.assign(page);
       return;
@@ -99,7 +100,6 @@ export function wireUpload() {
 
   ask([]);
   input.multiple = true;
-  form.querySelector("[data-scripted]").hidden = false;
   for (const name of ["directed", "field", "header", "ids"]) form.querySelector(`[name=${name}]`).required = true;
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -119,6 +119,15 @@ export function wireUpload() {
   wireDrop(form, take);
 }
 
+// Returns the query with the device and the number of SpMVs in the form above; the page of the matrix answers for these.
+function question() {
+  const query = new URLSearchParams();
+  for (const field of document.querySelectorAll("[data-ask] :is([name=device]:checked, [name=n]:valid)")) {
+    query.append(field.name, field.value);
+  }
+  return query.size ? `?${query}` : "";
+}
+
 // Puts a dropped file into the file field.
 function hold(input, file) {
   const files = new DataTransfer();
@@ -127,20 +136,21 @@ function hold(input, file) {
 }
 
 function wireDrop(form, take) {
+  const zone = form.closest("[data-drop]");
   const carriesFiles = (event) => event.dataTransfer?.types.includes("Files");
   document.addEventListener("dragover", (event) => {
     if (!carriesFiles(event)) return;
     event.preventDefault();
-    form.classList.add("dropping");
+    zone.classList.add("dropping");
   });
   document.addEventListener("dragleave", (event) => {
-    if (event.relatedTarget === null) form.classList.remove("dropping");
+    if (event.relatedTarget === null) zone.classList.remove("dropping");
   });
   document.addEventListener("drop", (event) => {
     if (!carriesFiles(event)) return;
     event.preventDefault();
-    form.classList.remove("dropping");
-    form.scrollIntoView({ block: "nearest" });
+    zone.classList.remove("dropping");
+    zone.scrollIntoView({ block: "nearest" });
     if (event.dataTransfer.files.length) take(event.dataTransfer.files);
   });
 }

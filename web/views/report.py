@@ -1,53 +1,90 @@
-"""`/{study}.html`: report of a study page as one file that works offline."""
+"""`/{study}.html`: report of a study page as one file that works offline, without a script; and its citation."""
 
+import base64
+import gzip
 import time
+from collections.abc import Sequence
 
+from markupsafe import Markup
 from sqlalchemy.orm import Session
 
 from gpu_engine import release
-from gpu_engine.records import dumps
+from gpu_engine.findings.data import StudyData
 from gpu_engine.studies.results import busy_measurements
 from gpu_engine.text import units
-from web import assets, contexts
-from web.download import document
+from web import assets, contexts, download, figure_svg, kernels
+from web.components import TitledTable
 from web.figures import busy
 from web.figures.whiskers import clip
-from web.provenance import BIBTEX, name_provenance, provenance_of
-from web.results import results_of, with_traces
-from web.selection import Selection
+from web.kernel_matrix_table import kernel_matrix_tables
+from web.provenance import BIBTEX, provenance_of
+from web.results import Results, results_of, with_traces
+from web.selection import Selection, study_url
 from web.studies.base import StudyPage
 from web.views import study as studies
+
+CASES_MAX = 3
+"""Maximum number of comparison groups with a table of their cases; the file of values has the cases of all."""
 
 
 def page(session: Session, study: StudyPage, selection: Selection, site: str) -> contexts.ReportPage:
     """Return the report of a selection; site: address of the server for its links."""
     results = results_of(session, study.name, selection)
     data = with_traces(session, results) if study.with_traces else results.data
-    view, provenance = studies.page(session, study, selection), provenance_of(session, results)
-    address = f"{site}/{study.name}" + (f"?{selection.query}" if selection.query else "")
-    figures, doubtful = {}, busy.keys(busy_measurements(data))
-    for figure in view.figures:
-        if figure.chart.version != "0":
-            source = study.figure(figure.name)
-            picture = source.draw(source.info(data))
-            name_provenance(busy.gray(clip(picture), doubtful), source.title, provenance.lines)
-            figures[figure.name] = _in_script(picture.to_json())
+    view, provenance = studies.page(session, study, selection, is_whole=True), provenance_of(session, results)
+    address = site + study_url(study.name, selection)
     return contexts.ReportPage(
         title=study.title,
         address=address,
         written=units.moment(time.time()),
         study=view,
         query=selection.query,
-        figures=figures,
+        figures=_figures(study, results, data, [each.name for each in view.figures if each.chart.version != "0"]),
+        tables=_tables(study, results, data),
+        cases=view.findings if len(view.findings) <= CASES_MAX else (),
         provenance=provenance,
-        bibtex=BIBTEX.format(address=address, release=release(), measured=provenance.measured),
-        data=_in_script(dumps(document(data))),
-        style=assets.text("app.css"),
-        paint=assets.text("paint.js"),
-        plotly=assets.text(assets.PLOTLY),
+        bibtex=_bibtex(address, provenance.measured),
+        values=_packed(_csv(session, study, selection)),
+        style=assets.text(assets.STYLES),
     )
 
 
-def _in_script(text: str) -> str:
-    """Return JSON in which no tag can end its script element."""
-    return text.replace("<", "\\u003c")
+def bibtex(session: Session, study: StudyPage, selection: Selection, site: str) -> str:
+    """Return the citation of the results of a selection."""
+    provenance = provenance_of(session, results_of(session, study.name, selection))
+    return _bibtex(site + study_url(study.name, selection), provenance.measured) + "\n"
+
+
+def _bibtex(address: str, measured: str) -> str:
+    # A percent sign begins a comment in TeX.
+    plain = address.replace("%3A", ":").replace("%2F", "/")
+    return BIBTEX.format(address=plain, release=release(), measured=measured)
+
+
+def _figures(study: StudyPage, results: Results, data: StudyData, names: Sequence[str]) -> dict[str, Markup]:
+    """Return the drawings of these figures by name, with the kernels that the page shows."""
+    doubtful = busy.keys(busy_measurements(data))
+    chosen = kernels.figure_kernels(study, study.answers(results.data), results.selection)
+    drawings = {}
+    for name in names:
+        source = study.figure(name)
+        picture = source.draw(source.info(kernels.data_of(study, source, data, chosen)))
+        drawings[name] = Markup(figure_svg.draw(busy.gray(clip(picture), doubtful)))
+    return drawings
+
+
+def _csv(session: Session, study: StudyPage, selection: Selection) -> str:
+    """Return the file of all values, as the server gives it."""
+    data = results_of(session, study.name, selection, named=False).data
+    return download.csv(data, study.findings(data))
+
+
+def _tables(study: StudyPage, results: Results, data: StudyData) -> tuple[TitledTable, ...]:
+    columns = [(each, kernels.labels(study, each, results.selection)) for each in study.answers(results.data)]
+    return kernel_matrix_tables(study.findings(data), data, columns)
+
+
+def _packed(text: str) -> str:
+    """Return a text as the address of a gzip file that holds it."""
+    packed = gzip.compress(text.encode(), 9, mtime=0)
+    return f"data:application/gzip;base64,{base64.b64encode(packed).decode()}"
