@@ -1,11 +1,13 @@
 """Palette: color, hatching, marker, and line by format; a format looks the same in all figures.
 
+Pictures drawn by the server use `mark_of`: the hue is the family of the format, the form is the kernel.
+
 Batched figures distinguish kernels: those of a format share its color, except BATCHED_HUES, and the first its line.
 """
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpu_engine.batched import KERNELS
 from gpu_engine.formats import FORMATS
@@ -17,16 +19,23 @@ OKABE_ITO = ("#0072B2", "#B87A00", "#009E73", "#C9709F", "#3A96D0", "#D55E00", "
 Each has a contrast of at least 3:1 with a light page and with a dark one.
 """
 
-PATTERNS = ("", "/", "x", ".", "-")
-"""Hatching of the first seven formats, the next seven, and so on."""
+PATTERNS = ("", "/", "x", ".", "-", "+")
+"""Hatching of the members of a family in order."""
 
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-"""Line styles of the first seven formats, the next seven, and so on."""
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+"""Line styles of the members of a family in order."""
 
-BATCHED_HUES = {"csr/vector": OKABE_ITO[4], "csr/smart": "#8A63D2"}
+BATCHED_HUES = {
+    "csr/vector": OKABE_ITO[5],
+    "csr/smart": "#8A63D2",
+    "csri/warp": OKABE_ITO[3],
+    "auto/flexible": OKABE_ITO[6],
+    "auto/shared": OKABE_ITO[6],
+}
 """Batched kernel → its hue, if it is not that of its format: Figure 4 of the batched SpMV paper compares CSR kernels.
 
-No other batched kernel has either hue; each has a contrast of at least 3:1 with a light page and with a dark one.
+Kernels that choose among formats have one too. No other batched kernel has one of these hues.
+Each has a contrast of at least 3:1 with a light page and with a dark one.
 """
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x")
@@ -51,16 +60,89 @@ class Style:
     dash: str
 
 
+FAMILIES = {
+    "of-csr": ("csr", "csri", "csc"),
+    "of-tiles": ("split", "packed"),
+    "of-ell": ("ell", "ellr", "pellr", "jad", "biell", "bijad"),
+    "of-sliced": ("sellp", "sellp-64", "sellp-sorted", "sellp-packed", "pellr-sliced", "sliced"),
+    "of-coo": ("coo",),
+    "of-hyb": ("hyb", "hyb-mean"),
+    "of-none": ("auto",),
+}
+"""Class of the color of a family → its formats; a format that chooses among formats has no hue."""
+
+FAMILY_NAMES = {
+    "of-csr": "CSR",
+    "of-tiles": "tiles",
+    "of-ell": "ELL",
+    "of-sliced": "sliced",
+    "of-coo": "COO",
+    "of-hyb": "HYB",
+    "of-library": "libraries",
+    "of-none": "choices",
+}
+"""Class of the color of a family → its name on pages."""
+
+HUES = {
+    "of-csr": "#2b7fd0",
+    "of-tiles": "#d9570d",
+    "of-ell": "#0f9f8a",
+    "of-sliced": "#b5529c",
+    "of-coo": "#94721a",
+    "of-hyb": "#7a64d6",
+}
+"""Class of the color of a family → its color in figures, the same on a light page and on a dark one.
+
+Each has a contrast of at least 3:1 with both. The style sheet has a shade for each page.
+"""
+
+FORMS = ("circle", "diamond", "triangle", "cross", "ring")
+"""Forms of the marks of a family, in the order of its kernels; libraries are always squares."""
+
+_FAMILY_OF = {name: color for color, names in FAMILIES.items() for name in names}
 _POSITIONS = {name: index for index, name in enumerate(dict.fromkeys(entry.name for entry in FORMATS))}
 _BATCHED = {kernel.name: index for index, kernel in enumerate(KERNELS)}
 _FORMAT_OF = {"auto": "jad", "sliced": "sellp"}
 """Format that only batches have → format whose look it uses: SELL-P for slices; no batched kernel uses JAD."""
+_MEMBERS = {
+    name: index
+    for color in FAMILIES
+    for index, name in enumerate(
+        dict.fromkeys(
+            kernel
+            for kernel in (*(entry.name_of(k) for entry in FORMATS for k in entry.kernels), *_BATCHED)
+            if _FAMILY_OF.get(kernel.partition("/")[0]) == color
+        )
+    )
+}
+"""Kernel → its position in its family."""
 _PARTITIONINGS = {partitioning.name: index for index, partitioning in enumerate(PARTITIONINGS)}
 
 
 def style(format_name: str) -> Style:
-    """Return the style of a format by its position in FORMATS; any other name is gray, hatched by its hash."""
-    return _style(_POSITIONS.get(format_name), format_name)
+    """Return the style of a format: the color of its family; any other name is gray, hatched by its hash."""
+    if format_name not in _POSITIONS or family(format_name) not in HUES:
+        return _style(None, format_name)
+    place = [name for name in _POSITIONS if family(name) == family(format_name)].index(format_name)
+    return Style(
+        HUES[family(format_name)],
+        PATTERNS[place % len(PATTERNS)],
+        SYMBOLS[place % len(SYMBOLS)],
+        DASHES[place % len(DASHES)],
+    )
+
+
+def family(format_name: str) -> str:
+    """Return the class of the color of a format or a library."""
+    return _FAMILY_OF.get(format_name, "of-library")
+
+
+def mark_of(kernel: str) -> tuple[str, str]:
+    """Return the color class and the form of the mark of `format/variant`, a batched kernel, or a library kernel."""
+    color = family(kernel.partition("/")[0])
+    if color == "of-library":
+        return color, "square"
+    return color, FORMS[_MEMBERS.get(kernel, 0) % len(FORMS)]
 
 
 def batch_style(kernel: str) -> Style:
@@ -74,7 +156,7 @@ def batch_style(kernel: str) -> Style:
     look = style(_FORMAT_OF.get(name, name))
     number = [other for other in _BATCHED if other.partition("/")[0] == name].index(kernel)
     if not number:
-        return look
+        return replace(look, color=BATCHED_HUES.get(kernel, look.color))
     pattern, symbol, dash = (
         _further(options, first, number)
         for options, first in ((PATTERNS, look.pattern), (SYMBOLS, look.symbol), (DASHES, look.dash))

@@ -12,6 +12,7 @@ from gpu_engine.studies.base import Study
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from web.components import Choice, Field, Link, TitledTable
+from web.explore import Drawer, ExploreAnswer
 from web.figures.base import Figure
 from web.palette import style
 from web.results import Results
@@ -42,6 +43,21 @@ class Select:
     parameter: str
     label: str
     choices: Callable[[Results], Sequence[Choice]]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A field for a whole number in the row of controls.
+
+    default  value without the parameter; most: largest value; presets: common values; help: what it changes
+    """
+
+    parameter: str
+    label: str
+    default: int
+    most: int
+    presets: tuple[int, ...]
+    help: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +136,10 @@ class Features:
 class StudyPage:
     """A study page, at the address of its name.
 
-    link           text in the navigation; recorded_as: text of links to reference results on the home page
+    link           text of its tab
+    subpages       names of the studies whose pages belong to its tab
+    explore        answer to the question of its title, above everything else; None: the overall ranking is it
+    drawer         answer on one matrix or graph by its id (`?open=ID`); None: it has no results
     lead           first paragraph; invitation: what to do if there are no results
     findings       findings per matrix; overview: sentences on all of them; caveat: limits of the timings
     contests       comparison groups of the overall ranking (None: one per finding); what: their plural noun
@@ -129,8 +148,6 @@ class StudyPage:
     parameters     parameters of the address that only this page has; `StudyData.chosen` has their values
     conclusions    statements of a paper with verdicts
     links          figure name → links to related pages
-    job_figures    figures for the page of a job, which shows the first one with data
-    home_findings  maximum number of findings on the home page
     swatch         color of a measurement, as in the figures
     """
 
@@ -139,10 +156,8 @@ class StudyPage:
     title: str
     lead: str
     invitation: str
-    recorded_as: str
     findings: Callable[[StudyData], tuple[Finding, ...]]
     figures: tuple[Figure[Any], ...]
-    job_figures: tuple[str, ...]
     contests: Callable[[StudyData], Sequence[ComparisonGroup]] | None = None
     what: str = "matrices"
     of_paper: Callable[[str], bool] = field(default=lambda _: False)
@@ -153,6 +168,7 @@ class StudyPage:
     switches: tuple[Switch, ...] = ()
     parameters: tuple[PageParameter, ...] = ()
     selects: tuple[Select, ...] = ()
+    numbers: tuple[Number, ...] = ()
     forms: tuple[Form, ...] = ()
     conclusions: Section | None = None
     sections: tuple[Section, ...] = ()
@@ -160,7 +176,9 @@ class StudyPage:
     features: Features = Features()
     cases_note: str = ""
     with_traces: bool = False
-    home_findings: int = 2
+    subpages: tuple[str, ...] = ()
+    explore: Callable[[Results], ExploreAnswer | None] | None = None
+    drawer: Callable[[Results, str], Drawer | None] | None = None
     swatch: Callable[[Measurement], str] = field(default=lambda m: style(m.format).color)
 
     @property

@@ -15,6 +15,7 @@ from web.figures.batched import conversion, density, energy, growth, mixed, winn
 from web.palette import batch_style
 from web.results import Results
 from web.selection import PageParameter, whole_number
+from web.studies.answers import batched as answer
 from web.studies.base import Select, StudyPage, Switch, conclusions_section, on_cpu
 
 CPU_CAVEAT = (
@@ -55,15 +56,15 @@ def _operations(results: Results) -> Sequence[str]:
 
 BATCHED = StudyPage(
     study=BatchedStudy(),
-    link="Batched",
+    link="Batches",
     title="Batched SpMV",
     lead="Many small matrices in one launch. Which kernel is fastest, and how much is gained over one call per matrix?",
     invitation="Open a small matrix, choose the study batched, and press Measure. For mixed batches select more "
     "matrices there. Or choose another device, cache state, batch size, or matrix.",
-    recorded_as="batched SpMV",
     findings=_findings,
+    explore=answer.explore,
+    drawer=answer.drawer,
     figures=FIGURES,
-    job_figures=("batched-winners",),
     contests=contests,
     what="batches",
     of_paper=lambda kernel: kernel in PAPER,

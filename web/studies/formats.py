@@ -6,8 +6,8 @@ from typing import Any
 
 from gpu_engine.findings.data import StudyData, op_of
 from gpu_engine.findings.formats import conclusions, contests, findings, reproducibility, transpose
+from gpu_engine.findings.formats.for_n import SPMVS, SPMVS_MAX
 from gpu_engine.findings.formats.groups import BASELINES, OF_TRANSPOSE
-from gpu_engine.findings.formats.paper import SERIES
 from gpu_engine.records import CACHES, TRANSPOSED
 from gpu_engine.studies.formats import FormatsStudy
 from gpu_engine.text import units
@@ -16,13 +16,11 @@ from web.components import Choice, Field, TitledTable
 from web.figures.base import Figure
 from web.figures.formats import (
     bars,
-    conversion,
     devices,
     heatmap,
     iterations,
     paper_speedups,
     predicted,
-    products,
     profile,
     ratio,
     regret,
@@ -37,7 +35,22 @@ from web.figures.formats.side_by_side import SERIES_PARAMETER
 from web.results import Results
 from web.selection import REPRODUCIBLE, PageParameter, one_of
 from web.sorting import KEYS
-from web.studies.base import Features, Form, Section, Select, StudyPage, Switch, by_sigma, conclusions_section, features
+from web.studies.answers import formats as answers
+from web.studies.answers.formats_drawer import drawer
+from web.studies.answers.formats_heat import of_paper
+from web.studies.answers.formats_settings import SPMVS_PARAMETER
+from web.studies.base import (
+    Features,
+    Form,
+    Number,
+    Section,
+    Select,
+    StudyPage,
+    Switch,
+    by_sigma,
+    conclusions_section,
+    features,
+)
 
 
 def _figure(name: str, title: str, module: ModuleType, matrices_min: int = 2, **fields: Any) -> Figure[Any]:
@@ -50,10 +63,8 @@ FIGURES = (
     _figure("side-by-side", "All kernels side by side", heatmap),
     _figure("performance-profile", "Performance profile", profile),
     _figure("share", "Wins per format", wins),
-    _figure("formats", "Throughput per kernel and roofline", bars, matrices_min=1),
+    _figure("formats", "Throughput per kernel and roofline", bars, matrices_min=1, matrices_max=1),
     _figure("roofline", "Roofline", roofline),
-    _figure("conversion", "Storage and break-even", conversion, matrices_min=1),
-    _figure("products", "Best kernel for n SpMVs (conversion included)", products, matrices_min=1),
     _figure("predicted", "Predicted and measured time", predicted, matrices_min=1),
     _figure("regret", "Regret of the predicted kernel", regret),
     _figure("ratio", "Pairwise speedup", ratio),
@@ -70,10 +81,6 @@ BOTH = "both"
 
 NAMES_OF_OPS = {"A": "A", TRANSPOSED: OF_TRANSPOSE}
 """Operation → its label."""
-
-
-def _of_paper(kernel: str) -> bool:
-    return any(kernel in known or kernel.partition("/")[0] in known for known in SERIES.values())
 
 
 def _structure(results: Results) -> Table:
@@ -186,12 +193,10 @@ FORMATS = StudyPage(
     title="SpMV formats",
     lead="Fastest format and kernel for each matrix, its % of roofline, and the conversion cost.",
     invitation="Open a matrix and press Measure, or choose another device, cache state, or matrix.",
-    recorded_as="formats",
     findings=findings,
     figures=FIGURES,
-    job_figures=("formats",),
     contests=contests,
-    of_paper=_of_paper,
+    of_paper=of_paper,
     alone=("roofline", "predicted"),
     named=("side-by-side", "performance-profile", "rate"),
     switches=(
@@ -213,7 +218,19 @@ FORMATS = StudyPage(
         ),
         Switch("sort", "Sort", _orders, _current_order, figure="side-by-side", values=SORTED_BY),
     ),
-    parameters=(PageParameter(PAIR, many=True), one_of(SERIES_PARAMETER, SERIES_OF)),
+    explore=answers.answer,
+    drawer=drawer,
+    parameters=(SPMVS_PARAMETER, PageParameter(PAIR, many=True), one_of(SERIES_PARAMETER, SERIES_OF)),
+    numbers=(
+        Number(
+            SPMVS_PARAMETER.name,
+            "SpMVs",
+            SPMVS,
+            SPMVS_MAX,
+            (1, 100, SPMVS, 10_000, 1_000_000),
+            "Number of SpMVs with the same matrix. It decides whether the conversion pays.",
+        ),
+    ),
     forms=(Form("side-by-side", ("sort",), _order_by_kernel, "Sort"),),
     selects=(
         Select("baseline", "baseline", "Baseline", _baselines),
@@ -252,5 +269,4 @@ FORMATS = StudyPage(
         _structure,
         "spy",
     ),
-    home_findings=4,
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank import conclusions, contests, findings, top_pages
@@ -30,6 +31,8 @@ from web.figures.pagerank import (
 from web.forms import form_fields
 from web.results import Results
 from web.selection import PageParameter
+from web.studies.answers import pagerank as answer
+from web.studies.answers import pagerank_graph
 from web.studies.base import Features, Form, Section, StudyPage, by_sigma, conclusions_section, on_cpu
 
 CPU_CAVEAT = (
@@ -145,21 +148,22 @@ def _what_if(data: StudyData) -> Sequence[Field]:
 PAGERANK = StudyPage(
     study=PagerankStudy(),
     link="PageRank",
+    subpages=("reduced_spmv",),
     title="PageRank with reduced precision",
     lead="PageRank by power iteration, with matrix and ranks stored in fp64, in fp32, or as mantissa segments. Each "
     "iteration reads only the segments it needs.",
     invitation="Open the matrix of a graph, choose the study pagerank, and press Measure. Or choose another device or "
     "matrix.",
-    recorded_as="PageRank",
     findings=findings,
+    explore=answer.explore,
+    drawer=pagerank_graph.drawer,
     figures=FIGURES,
-    job_figures=("pagerank-total",),
     contests=contests,
     overview=pays,
     what="graphs",
     of_paper=lambda kernel: kernel.partition("+")[0] in LAYOUTS,
     caveat=lambda data: CPU_CAVEAT if on_cpu(data) else "",
-    parameters=tuple(map(PageParameter, WHAT_IF)),
+    parameters=tuple(PageParameter(name, partial(what_if.check, name)) for name in WHAT_IF),
     forms=(Form("pagerank-what-if", WHAT_IF, _what_if, "Replay"),),
     links={"pagerank-graphs": FIGURE_4, "pagerank-pull": FIGURE_4},
     sections=(

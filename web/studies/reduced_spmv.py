@@ -4,6 +4,7 @@ from gpu_engine.findings.reduced_spmv import conclusions, contests, findings, ov
 from gpu_engine.studies.reduced_spmv import ReducedSpmvStudy
 from web.figures.base import Figure
 from web.figures.reduced_spmv import blocks, gains, graphs
+from web.studies.answers import reduced_spmv as answer
 from web.studies.base import Features, StudyPage, conclusions_section
 
 FIGURES = (
@@ -41,10 +42,10 @@ REDUCED_SPMV = StudyPage(
     lead="One PageRank SpMV (y = Aᵀp, one thread per row) that reads only the leading segments of A, p, or both, "
     "compared with fp64.",
     invitation="Open the matrix of a graph, choose the study reduced_spmv and a GPU, and press Measure.",
-    recorded_as="reduced-precision SpMV",
     findings=findings,
+    explore=answer.explore,
+    drawer=answer.drawer,
     figures=FIGURES,
-    job_figures=("reduced_spmv-gains",),
     contests=contests,
     what="graphs",
     of_paper=lambda _: True,

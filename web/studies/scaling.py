@@ -17,6 +17,7 @@ from web.figures.scaling import balance, iteration, phases, ratio, speedup
 from web.palette import partitioning_style
 from web.results import Results
 from web.selection import one_of, whole_number
+from web.studies.answers import scaling as answer
 from web.studies.base import Section, Select, StudyPage, Switch, conclusions_section
 
 FIGURES = (
@@ -106,10 +107,10 @@ SCALING = StudyPage(
     "balance.",
     invitation="Open a matrix, choose the study scaling, and press Measure. Or choose another device, number of "
     "devices, or matrix. Without several GPUs, simulated devices (CPU threads) run the same partitions.",
-    recorded_as="scaling",
     findings=findings,
+    explore=answer.explore,
+    drawer=answer.drawer,
     figures=FIGURES,
-    job_figures=("scaling-cold", "scaling-staying"),
     contests=contests,
     of_paper=lambda kernel: kernel.partition("/")[2] in {strategy.name for strategy in PAPER_STRATEGIES},
     caveat=_caveat,

@@ -7,15 +7,16 @@ from fastapi.testclient import TestClient
 from server.db import Database
 from tests.web.conftest import ON_GPU, Lab, add_study, get
 from tests.web.studies.reader import Reader, every_page, query_of
+from web.device_labels import short
 from web.studies.base import StudyPage
-from web.views.study import ALL
+from web.views.chips import ALL
 
 
 @every_page
 def test_it_starts_with_the_newest_device_and_mixes_none(client: TestClient, measured: StudyPage) -> None:
     context = get(client, f"/{measured.name}").context
     (choice,) = (switch for switch in context["switches"] if switch.label == "Device")
-    assert [(link.text, link.current) for link in choice.links] == [(ON_GPU, True), ("cpu", False), (ALL, False)]
+    assert [(link.text, link.current) for link in choice.links] == [(short(ON_GPU), True), ("cpu", False), (ALL, False)]
     assert {line.finding.device for line in context["findings"]} == {ON_GPU}
     assert {row.measurement.device for line in context["findings"] for row in line.finding.rows} == {ON_GPU}
     assert [link.href for link in context["jobs"]] == ["/jobs/j2"]
@@ -45,7 +46,7 @@ def test_a_switch_changes_its_parameter_alone(client: TestClient, measured: Stud
             added, lost = query_of(link.href) - query_of(address), query_of(address) - query_of(link.href)
             (parameter,) = {name for name, _ in added}
             values = next((each.values for each in measured.switches if each.label == switch.label), {})
-            chosen = {{"cuda:0": ON_GPU}.get(value, value) for _, value in added}
+            chosen = {{"cuda:0": short(ON_GPU)}.get(value, value) for _, value in added}
             assert chosen == set(values.get(link.text, (link.text,)))
             assert parameter in parameters
             # The matrices of another device are chosen anew.
@@ -60,6 +61,7 @@ def test_every_form_keeps_the_rest_of_the_address(client: TestClient, measured: 
     values = {"batch": "10", "devices": "2", "reproducible": "true"}
     for parameter in dict.fromkeys(select.parameter for select in measured.selects):
         address += f"&{parameter}={values.get(parameter, 'csr/vector')}"
+    address += "".join(f"&{number.parameter}=7" for number in measured.numbers)
     forms = Reader(get(client, address).text).forms
     assert len(forms) >= 1
     for form in forms:

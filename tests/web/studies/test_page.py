@@ -18,8 +18,16 @@ from tests.samples.formats import HOSTILE
 from tests.web.conftest import ON_EVERY_PAGE, add_study, get, sample_matrix, words
 from tests.web.studies.reader import Reader, every_page, query_of
 from web import contexts
+from web.share import share_of
 from web.studies import PAGES
 from web.studies.base import StudyPage
+
+SUBPAGES = {name for page in PAGES for name in page.subpages}
+
+
+def opened(client: TestClient, address: str, name: str) -> Any:
+    """The context of the page with that part open."""
+    return get(client, f"{address}{'&' if '?' in address else '?'}view={name}").context
 
 
 @every_page
@@ -27,8 +35,9 @@ def test_a_page_gets_its_context_and_nothing_else(client: TestClient, measured: 
     response = get(client, f"/{measured.name}")
     assert (response.status_code, response.template.name) == (200, "study.html")
     assert set(response.context) == {field.name for field in fields(contexts.StudyPage)} | ON_EVERY_PAGE
-    assert f'<a href="/{measured.name}" aria-current="page">{measured.link}</a>' in response.text
-    assert response.text.count("<h1>") == 1
+    (tab,) = (page for page in PAGES if measured.name in (page.name, *page.subpages) and page.name not in SUBPAGES)
+    assert f'<a href="/{tab.name}" aria-current="page">{tab.link}</a>' in response.text
+    assert response.text.count("<h1") == 1
 
 
 @every_page
@@ -47,47 +56,66 @@ def test_a_finding_leads_to_a_page_that_shows_exactly_it(client: TestClient, mea
 
 
 @every_page
-def test_every_figure_of_the_page_answers(client: TestClient, measured: StudyPage) -> None:
-    context = get(client, f"/{measured.name}?job=j2").context
-    assert [(figure.name, figure.heading) for figure in context["figures"]] == [
-        (figure.name, figure.title) for figure in measured.figures
-    ]
-    drawn = 0
-    for figure in context["figures"]:
-        response = client.get(figure.chart.url)
+def test_every_figure_of_the_page_opens_alone_and_answers(client: TestClient, measured: StudyPage) -> None:
+    address, drawn = f"/{measured.name}?job=j2", 0
+    context = get(client, address).context
+    assert context["figures"] == ()
+    links = {link.text: link for group in context["views"] for link in group.links}
+    possible = [figure for figure in measured.figures if figure.devices_min == 1 and figure.matrices_max != 1]
+    assert [figure.title for figure in possible] == [text for text in links if text in {f.title for f in possible}]
+    for figure in possible:
+        page = get(client, links[figure.title].href)
+        (section,) = page.context["figures"]
+        assert (section.name, section.heading) == (figure.name, figure.title)
+        assert page.text.count("data-figure=") == 1
+        response = client.get(section.chart.url)
         assert response.status_code == 200
-        assert query_of(figure.chart.url) >= query_of("?job=j2&matrix=m1&matrix=m2&device=cuda:0")
-        if figure.chart.version == "0":
-            # What needs more devices than there are is named below the figures.
-            assert figure.note or measured.figure(figure.name).devices_min > 1
-            assert figure.table is None
+        assert query_of(section.chart.url) == query_of("?job=j2&matrix=m1&matrix=m2&device=cuda:0&cache=warm")
+        if section.chart.version == "0":
+            assert section.note
+            assert section.table is None
             continue
         drawn += 1
-        assert figure.chart.summary
-        assert figure.note == ""
-        assert figure.table is None or figure.table.rows
+        assert section.chart.summary
+        assert section.note == ""
+        assert section.table is None or section.table.rows
         assert len(response.json()["data"]) > 0
+        (closing,) = (link for group in page.context["views"] for link in group.links if link.current)
+        assert query_of(closing.href) == query_of(address)
     assert drawn > 0
-    assert context["hidden_figures"] == ""
 
 
 @every_page
-def test_figures_that_compare_matrices_are_a_sentence_where_there_is_one(
-    client: TestClient, measured: StudyPage
-) -> None:
-    page = get(client, f"/{measured.name}?job=j2&matrix=m1")
+def test_figures_that_compare_matrices_are_counted_where_there_is_one(client: TestClient, measured: StudyPage) -> None:
+    context = get(client, f"/{measured.name}?job=j2&matrix=m1").context
     comparing = [figure for figure in measured.figures if figure.matrices_min > 1]
-    for figure in comparing:
-        assert f"“{figure.title}”" in page.context["hidden_figures"]
-        assert f"<h2>{figure.title}</h2>" not in page.text
-    assert bool(page.context["hidden_figures"]) == bool(comparing)
-    hidden = {figure.name for figure in page.context["figures"] if figure.chart.version == "0" and not figure.note}
-    assert hidden == {figure.name for figure in comparing}
+    assert re.findall(r"\d+", context["hidden_figures"]) == ([str(len(comparing))] if comparing else [])
+    assert not {figure.title for figure in comparing} & {link.text for g in context["views"] for link in g.links}
+    for figure in comparing[:1]:
+        assert opened(client, f"/{measured.name}?job=j2&matrix=m1", figure.name)["figures"] == ()
+
+
+@every_page
+def test_a_part_that_no_page_has_is_refused(client: TestClient, measured: StudyPage) -> None:
+    response = client.get(f"/{measured.name}?view=nothing", headers={"accept": "application/json"})
+    assert response.status_code == 422
+    assert "ranking" in response.json()["detail"]
+
+
+@every_page
+def test_the_answer_of_the_page_is_its_heading(client: TestClient, measured: StudyPage) -> None:
+    page = get(client, f"/{measured.name}?job=j2")
+    explore = page.context["explore"]
+    heading = words(page.text.partition("<h1")[2].partition(">")[2].partition("</h1>")[0])
+    assert heading == words(explore.sentence if explore else measured.title)
+    sentences = (explore.sentence, *explore.under) if explore else ()
+    for sentence in (each for text in sentences for each in re.split(r"(?<=[.?]) ", text)):
+        assert len(sentence.split()) <= 25, sentence
 
 
 @every_page
 def test_the_table_of_a_finding_has_every_case_and_why(client: TestClient, measured: StudyPage) -> None:
-    page = get(client, f"/{measured.name}?job=j2")
+    page = get(client, f"/{measured.name}?job=j2&view=cases")
     lines, reader = page.context["findings"], Reader(page.text)
     assert [name for name, n in Counter(reader.ids).items() if n > 1] == []
     for line in lines:
@@ -111,7 +139,7 @@ def test_a_row_has_the_colour_of_its_figures(client: TestClient, measured: Study
 
 @every_page
 def test_structure_has_a_row_for_each_matrix_and_pictures_of_them(client: TestClient, measured: StudyPage) -> None:
-    context = get(client, f"/{measured.name}?job=j2").context
+    context = opened(client, f"/{measured.name}?job=j2", "structure")
     (features,) = context["features"].tables
     assert sorted(row[0] for row in features.table.rows) == ["fem3", "web_graph"]
     assert len(context["structure"]) == (2 if measured.features.picture else 0)
@@ -132,9 +160,8 @@ def test_what_is_quiet_about_a_device_is_said_on_the_page(client: TestClient, me
 def test_downloads_are_what_the_page_shows(client: TestClient, measured: StudyPage) -> None:
     context = get(client, f"/{measured.name}?job=j2&matrix=m1").context
     shown = {row.measurement.case for line in context["findings"] for row in line.finding.rows}
-    files = [client.get(link.href) for link in context["downloads"]]
-    assert [file.status_code for file in files] == [200] * 6
-    as_csv, as_json, report = files[:3]
+    names = {link.href.partition("?")[0]: link.href for link in share_of(measured.name, context["query"]).files}
+    as_csv, as_json, report = (client.get(names[f"/{measured.name}{ending}"]) for ending in (".csv", ".json", ".html"))
     assert "@misc{sparsight" in report.text
     document = as_json.json()
     cases = [m["case"] for m in document["measurements"]]
@@ -164,15 +191,14 @@ def test_an_empty_page_says_what_to_do(client: TestClient, page: StudyPage) -> N
     assert "No results for this selection." in response.text
     assert page.invitation in response.text
     context = response.context
-    assert all(figure.chart.version == "0" for figure in context["figures"])
+    assert (context["figures"], context["explore"], context["drawer"]) == ((), None, None)
     assert [
         name
-        for name in ("findings", "answers", "overview", "contents", "selects", "matrices", "hidden_figures", "caveat")
+        for name in ("findings", "answers", "overview", "views", "selects", "matrices", "hidden_figures", "caveat")
         if context[name]
     ] == []
     assert (context["conclusions"], context["sections"], context["structure"]) == (None, (), ())
-    shown = response.text.partition('<div id="sources"')[2].partition("</div>")[0]
-    assert "<a" not in shown
+    assert 'id="share"' not in response.text
 
 
 @every_page
@@ -192,7 +218,6 @@ def test_every_study_has_its_page_and_every_figure_its_own_name() -> None:
     names = [figure.name for page in PAGES for figure in page.figures]
     assert len(names) == len(set(names))
     for page in PAGES:
-        assert set(page.job_figures) <= {figure.name for figure in page.figures}
         placed = [
             *page.links,
             *(s.figure for s in page.switches),
@@ -214,7 +239,8 @@ def test_the_answer_comes_first_and_every_part_has_its_anchor(client: TestClient
             shown = {row[0] for table in (answer.table, *(f.table for f in answer.folded)) for row in table.rows}
             assert shown == {*answer.labels}, "folded, and never left out"
     ids = Reader(page.text).ids
-    assert ids.index("controls") < ids.index("answer") < ids.index("verdicts")
-    anchors = [link.href.removeprefix("#") for link in page.context["contents"]]
-    assert {*anchors} <= {*ids}
-    assert [each for each in ids if each in anchors] == anchors, "in the order of the page"
+    assert ids.index("controls") < ids.index("answer") < ids.index("pictures") < ids.index("views") < ids.index("view")
+    for group in page.context["views"]:
+        for link in group.links:
+            there = get(client, link.href)
+            assert there.context["view"] in Reader(there.text).ids, "what is open has its anchor"

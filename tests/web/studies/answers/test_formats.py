@@ -1,0 +1,156 @@
+"""The answer of Formats on the recordings of the release: its counts, its strips, and its drawers agree."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from gpu_engine.competitors import BEST
+from gpu_engine.findings.formats.for_n import best, cost_of
+from gpu_engine.text import units
+from tests.web.studies.answers.reading import WORDS_MAX, numbers, on_one, opened_by, recorded, results_of, sentences
+from web.figures.formats import regret
+from web.plots.dots import Dots
+from web.plots.heat import Heat, MatrixTable, step_of
+from web.results import Results
+from web.studies.answers.formats import answer
+from web.studies.answers.formats_drawer import drawer
+from web.studies.answers.formats_heat import ADVISED, FASTEST, MATRICES_MAX
+
+every_recording = pytest.mark.parametrize("device", recorded("formats"))
+
+
+def parts(results: Results) -> tuple[str, tuple[str, ...], Heat, MatrixTable]:
+    """Sentence, sentences under it, strips, and table of the answer."""
+    said = answer(results)
+    assert said
+    strips, table = said.pictures
+    assert isinstance(strips, Heat)
+    assert isinstance(table, MatrixTable)
+    return said.sentence, said.under, strips, table
+
+
+def times(results: Results, matrix: str) -> dict[str, float]:
+    """Seconds of the kernels of a matrix."""
+    return {m.kernel: m.median_s for m in results.measurements if m.matrix_id == matrix and m.median_s}
+
+
+@every_recording
+def test_counts_of_every_row_add_up_to_its_matrices(device: str) -> None:
+    _, _, strips, table = parts(results_of("formats", device))
+    total = len(strips.columns)
+    assert total == len(table.rows) + len(table.folded) == sum(number for _, _, number in strips.groups)
+    for row in (*strips.rows, *strips.folded):
+        assert len(row.cells) == total
+        measured = int(row.note.removeprefix("on ")) if row.note else total
+        assert measured == sum(step >= 0 for step in row.cells)
+        assert row.wins is None or sum(row.wins) == measured
+
+
+@every_recording
+def test_the_numbers_of_the_sentences_are_those_of_the_rows(device: str) -> None:
+    sentence, under, strips, _ = parts(results_of("formats", device))
+    rows = {row.name: row for row in strips.rows}
+    advised, fastest = rows[ADVISED], rows[FASTEST]
+    assert advised.wins
+    assert fastest.wins
+    assert numbers(advised.mean)[0] in numbers(sentence)
+    faster, level, slower = map(str, advised.wins)
+    assert numbers(under[0]) == [faster, str(len(strips.columns)), level, slower, *numbers(fastest.mean)]
+    assert fastest.wins[2] == 0, "the fastest kernel is never slower than the baseline"
+    assert [row.name for row in strips.rows[:2]] == [FASTEST, ADVISED]
+
+
+@every_recording
+def test_the_gain_of_the_advisor_follows_from_the_times_and_the_figure_of_regret(device: str) -> None:
+    results = results_of("formats", device)
+    _, _, strips, table = parts(results)
+    (panel,) = (p for p in regret.info(results.data).panels if p.place[1] == "warm")
+    counted = {opened_by(column.href) for column in strips.columns}
+    outcomes = [outcome for outcome in panel.evaluation.outcomes if outcome.matrix_id in counted]
+    logs = [math.log(times(results, v.matrix_id)[BEST] / v.advised_s) for v in outcomes]
+    assert len(logs) == len(strips.columns)
+    assert strips.rows[1].mean == units.speedup(math.exp(sum(logs) / len(logs)))
+    advised = {v.matrix_id: v.advised_s / min(times(results, v.matrix_id).values()) for v in outcomes}
+    for row in (*table.rows, *table.folded):
+        assert row.cells[0] == (step_of(advised[opened_by(row.href)]), f"{advised[opened_by(row.href)]:.2f}")
+
+
+@every_recording
+def test_a_cell_is_the_slowdown_against_the_fastest_kernel_of_its_matrix(device: str) -> None:
+    results = results_of("formats", device)
+    _, _, strips, _ = parts(results)
+    for place, column in enumerate(strips.columns):
+        seconds = times(results, opened_by(column.href))
+        for row in strips.rows[2:]:
+            expected = step_of(seconds[row.name] / min(seconds.values())) if row.name in seconds else -1
+            assert row.cells[place] == expected or (row.cells[place], expected) == (-2, -1)
+
+
+@every_recording
+def test_matrices_are_sorted_by_speedup_and_grouped_by_the_family_of_the_fastest_kernel(device: str) -> None:
+    results = results_of("formats", device)
+    _, _, strips, table = parts(results)
+    speedups = [float(numbers(row.speedup)[0]) for row in (*table.rows, *table.folded)]
+    assert speedups == sorted(speedups, reverse=True)
+    assert len(table.rows) == MATRICES_MAX
+    colors = {opened_by(row.href): row.fastest[1] for row in (*table.rows, *table.folded)}
+    expected = [color for color, _, number in strips.groups for _ in range(number)]
+    assert [colors[opened_by(column.href)] for column in strips.columns] == expected
+
+
+@every_recording
+@pytest.mark.parametrize("n", [1, 500, 10**6])
+def test_the_kernel_for_n_has_the_least_time_with_conversion(device: str, n: int) -> None:
+    results = results_of("formats", device)
+    chosen = replace(results, selection=results.selection.with_(n=str(n)))
+    _, under, strips, table = parts(chosen)
+    kernels = {}
+    for row in (*table.rows, *table.folded):
+        group = [m for m in results.measurements if m.matrix_id == opened_by(row.href) and m.kernel != BEST]
+        cost = best([cost for m in group if (cost := cost_of(m))], n)
+        assert cost
+        assert row.chosen
+        assert row.chosen[0] == cost.kernel
+        kernels[row.name] = cost.kernel
+    pays = sum(not kernel.startswith("cusparse/") for kernel in kernels.values())
+    assert numbers(under[1].replace("\u202f", "").replace(",", ""))[:3] == [str(n), str(pays), str(len(strips.columns))]
+
+
+@every_recording
+def test_every_drawer_agrees_with_its_row(device: str) -> None:
+    results = results_of("formats", device)
+    _, _, _, table = parts(results)
+    for row in table.rows[:6] + table.folded[-3:]:
+        matrix = opened_by(row.href)
+        shown = drawer(results, matrix)
+        assert shown
+        assert shown.title == row.name
+        assert shown.sentence.lower().startswith((row.fastest[0], "the best of cusparse"))
+        dots = shown.pictures[0]
+        assert isinstance(dots, Dots)
+        assert dots.rows[0].name == row.fastest[0]
+        assert dots.rows[0].values[0].text == row.time
+        for sentence in sentences(shown):
+            assert len(sentence.split()) <= WORDS_MAX, sentence
+    assert drawer(results, "unknown") is None
+
+
+@every_recording
+def test_a_single_matrix_is_answered_by_its_drawer(device: str) -> None:
+    results = results_of("formats", device)
+    _, _, strips, _ = parts(results)
+    matrix = opened_by(strips.columns[0].href)
+    said, shown = answer(on_one(results, matrix)), drawer(on_one(results, matrix), matrix)
+    assert said
+    assert shown
+    assert (said.sentence, said.under, said.pictures) == (shown.sentence, shown.under, shown.pictures)
+
+
+@every_recording
+def test_sentences_are_short(device: str) -> None:
+    said = answer(results_of("formats", device))
+    assert said
+    for sentence in sentences(said):
+        assert len(sentence.split()) <= WORDS_MAX, sentence
+    assert len(said.under) <= 2

@@ -1,0 +1,138 @@
+"""The answers of batches, scaling, and reduced-precision SpMV: their numbers are those of their pictures."""
+
+from collections import Counter
+from types import ModuleType
+
+import pytest
+
+from gpu_engine.findings.batched import contests
+from gpu_engine.findings.batched.flexible import flexible
+from gpu_engine.findings.batched.outlook import FLEXIBLE
+from gpu_engine.findings.overall_ranking import answers
+from gpu_engine.findings.scaling.answer import machines
+from gpu_engine.findings.scaling.cases import COLD
+from tests.web.studies.answers.reading import (
+    check_plot,
+    check_words,
+    column,
+    numbers,
+    opened_by,
+    recorded,
+    results_of,
+)
+from web.plots.dots import Dots
+from web.results import Results
+from web.studies.answers import batched, reduced_spmv, scaling
+from web.studies.answers.batched_growth import growth
+
+MODULES = {"batched": batched, "scaling": scaling, "reduced_spmv": reduced_spmv}
+CASES = [(study, device) for study in MODULES for device in recorded(study)]
+
+
+def pictures(module: ModuleType, results: Results) -> list[Dots]:
+    return [plot for plot in module.explore(results).pictures if isinstance(plot, Dots)]
+
+
+@pytest.mark.parametrize(("study", "device"), CASES)
+def test_sentences_are_short_and_marks_are_on_the_drawing(study: str, device: str) -> None:
+    module, results = MODULES[study], results_of(study, device)
+    check_words(module.explore(results))
+    for plot in pictures(module, results):
+        check_plot(plot)
+        assert len(plot.rows) <= 16
+
+
+@pytest.mark.parametrize(("study", "device"), CASES)
+def test_every_name_opens_a_drawer(study: str, device: str) -> None:
+    module, results = MODULES[study], results_of(study, device)
+    links = [row.href for plot in pictures(module, results) for row in plot.rows if row.href]
+    assert links
+    for href in links:
+        opened = module.drawer(results, opened_by(href))
+        check_words(opened)
+        for plot in opened.pictures:
+            check_plot(plot)
+    assert module.drawer(results, "unknown") is None
+
+
+@pytest.mark.parametrize("device", recorded("batched"))
+def test_batches_count_what_their_ranking_counts(device: str) -> None:
+    results = results_of("batched", device)
+    answer, (first, *_) = batched.explore(results), flexible(results.data)
+    assert answer is not None
+    (ranking,) = answers(contests(results.data), "batches")
+    standing = next(each for each in ranking.standings if each.label == FLEXIBLE)
+    assert (standing.wins, len(standing.ratios)) == (first.wins, len(first.batches))
+    assert abs(standing.mean - first.slowdown) < 1e-9
+    counts, fastest = map(numbers, answer.under)
+    verdicts, total = first.verdicts, len(first.batches)
+    between = total - verdicts["faster"] - verdicts["slower"]
+    expected = [verdicts["faster"], total, *([between] if between else []), verdicts["slower"]]
+    assert counts == [str(number) for number in expected]
+    assert fastest == [str(first.wins), str(total)]
+    assert first.speedup is not None
+    assert f"{first.speedup:.2f}" in answer.sentence
+
+
+@pytest.mark.parametrize("device", recorded("batched"))
+def test_mixed_batches_and_losses_are_shown(device: str) -> None:
+    results = results_of("batched", device)
+    (first, *_) = flexible(results.data)
+    _, speedups = pictures(batched, results)
+    shown = column(speedups, "speedup")
+    assert [float(text) for text, _ in shown] == sorted((float(text) for text, _ in shown), reverse=True)
+    assert Counter(verdict for _, verdict in shown)["slower"] == first.verdicts["slower"]
+    assert sum(batch.group.compose == "mixed" for batch in first.batches) == sum(
+        "mixed" in row.name for row in speedups.rows
+    )
+
+
+@pytest.mark.parametrize("device", recorded("batched"))
+def test_lines_over_the_batch_size_end_at_the_ratios_of_the_largest_batch(device: str) -> None:
+    results = results_of("batched", device)
+    (first, *_) = flexible(results.data)
+    lines = growth(first, results.data)
+    assert lines is not None
+    assert lines.lines[0].name == FLEXIBLE
+    assert len(lines.lines) <= 5
+    assert len({(line.color, line.dashed) for line in lines.lines}) == len(lines.lines)
+    matrix = lines.heading.rpartition(": ")[2]
+    batch = next(
+        batch for batch in first.batches if results.data.matrix(batch.group.matrix_id).name == matrix and batch.library
+    )
+    assert batch.over_library is not None
+    assert f"{batch.over_library.ratio:.2f}" in lines.summary
+    above = lines.lines[0].points[-1][1] < (lines.one or 0)
+    assert above == (batch.over_library.kind == "faster")
+
+
+@pytest.mark.parametrize("device", recorded("scaling"))
+def test_the_ranges_of_scaling_are_those_of_its_columns(device: str) -> None:
+    results = results_of("scaling", device)
+    (first, *_), (plot,) = machines(results.data), pictures(scaling, results)
+    answer = scaling.explore(results)
+    assert answer is not None
+    said = numbers(f"{answer.sentence} {' '.join(answer.under)}")
+    for work in first.works:
+        values = sorted(float(text) for text, _ in column(plot, scaling.SERIES[work].name) if text != "–")
+        assert {f"{values[0]:.2f}", f"{values[-1]:.2f}"} <= set(said)
+        assert len(values) == len(first.of(work))
+    if first.of(COLD):
+        assert first.balance_gain is not None
+        assert f"{first.balance_gain:.2f}" in said
+
+
+@pytest.mark.parametrize("device", recorded("reduced_spmv"))
+def test_counts_of_fewer_bits_are_the_glyphs(device: str) -> None:
+    results = results_of("reduced_spmv", device)
+    answer, (plot,) = reduced_spmv.explore(results), pictures(reduced_spmv, results)
+    assert answer is not None
+    glyphs = Counter(verdict for _, verdict in column(plot, "both") if verdict)
+    said = numbers(answer.under[0])
+    assert (said[0], said[1], said[-1]) == (
+        str(glyphs["faster"]),
+        str(sum(glyphs.values())),
+        str(glyphs["slower"]),
+    )
+    means = [value.text for row in plot.rows if row.is_summary for value in row.values if value.text]
+    assert [text for text in numbers(answer.sentence) if "." in text] == means

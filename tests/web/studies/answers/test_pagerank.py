@@ -1,0 +1,176 @@
+"""The answer of PageRank: no two of its numbers contradict each other."""
+
+from collections import Counter
+
+import pytest
+
+from gpu_engine.findings.pagerank.adaptive import pays
+from gpu_engine.findings.pagerank.runs import KINDS, run_groups
+from gpu_engine.verdicts.verdict import verdict_text
+from tests.samples.pagerank import ran, shown
+from tests.web.studies.answers.reading import (
+    check_plot,
+    check_words,
+    column,
+    numbers,
+    on_one,
+    opened_by,
+    recorded,
+    results_of,
+)
+from web.plots.dots import Dots
+from web.results import Results
+from web.selection import Selection
+from web.studies.answers.pagerank import ADAPTIVE, PAPERS, REFINED, SERIES, comparisons, explore
+from web.studies.answers.pagerank_graph import drawer, schedule_text
+
+DEVICES = recorded("pagerank")
+
+
+def picture(results: Results) -> Dots:
+    answer = explore(results)
+    assert answer is not None
+    (plot,) = answer.pictures
+    assert isinstance(plot, Dots)
+    return plot
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_sentences_are_short_and_marks_are_on_the_drawing(device: str) -> None:
+    results = results_of("pagerank", device)
+    answer = explore(results)
+    assert answer is not None
+    check_words(answer)
+    check_plot(picture(results))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_counts_of_the_sentences_are_the_glyphs_of_the_columns(device: str) -> None:
+    results = results_of("pagerank", device)
+    answer, plot, tallies = explore(results), picture(results), comparisons(results.data)[0].tallies
+    assert answer is not None
+    assert list(tallies) == [ADAPTIVE, REFINED, PAPERS]
+    under = dict(zip((ADAPTIVE, PAPERS, REFINED), answer.under, strict=True))
+    for kind, tally in tallies.items():
+        glyphs = Counter(verdict for _, verdict in column(plot, kind) if verdict)
+        assert glyphs == tally.verdicts
+        total = sum(glyphs.values())
+        between = total - glyphs["faster"] - glyphs["slower"]
+        counts = [glyphs["faster"], total, *([between] if between else []), glyphs["slower"]]
+        assert numbers(under[kind])[-len(counts) :] == [str(count) for count in counts]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_means_of_the_sentence_are_those_of_the_rows(device: str) -> None:
+    results = results_of("pagerank", device)
+    answer, plot, tallies = explore(results), picture(results), comparisons(results.data)[0].tallies
+    assert answer is not None
+    means = {kind: f"{tally.mean:.2f}" for kind, tally in tallies.items()}
+    rows = [row for row in plot.rows if row.is_summary]
+    for row, (kind, mean) in zip(rows, means.items(), strict=True):
+        place = plot.heads.index(kind)
+        assert [value.text for value in row.values] == ["", *(mean if i == place else "" for i in range(1, 4))]
+    said = [text for text in numbers(answer.sentence) if "." in text]
+    assert said == [means[ADAPTIVE], means[PAPERS]]
+    assert means[REFINED] in answer.under[-1]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_ranking_says_the_same_as_the_answer(device: str) -> None:
+    """The sentences of `pays` stand on the same page."""
+    results = results_of("pagerank", device)
+    overview = pays(results.data)
+    for place in comparisons(results.data):
+        for kind in KINDS:
+            tally = place.tallies.get(kind)
+            if tally is None:
+                continue
+            count = f"faster on {tally.verdicts['faster']} of {len(tally.pairs)} graph"
+            slower = f"slower on {tally.verdicts['slower']}"
+            (sentence,) = (
+                text
+                for text in overview
+                if text.lower().startswith(kind) and ("lower triangles" in text) == (place.triangle != "full")
+            )
+            assert count in sentence
+            assert slower in sentence
+            assert f"{tally.mean:.2f}" in sentence
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_drawer_agrees_with_its_row_and_its_ranks_are_verified(device: str) -> None:
+    results = results_of("pagerank", device)
+    plot = picture(results)
+    rows = {opened_by(row.href): row for row in plot.rows if row.href}
+    seen = 0
+    for matrix_id in dict.fromkeys(group.matrix_id for group in run_groups(results.data)):
+        opened = drawer(results, matrix_id)
+        if opened is None:
+            continue
+        check_words(opened)
+        (runs,) = opened.pictures
+        assert isinstance(runs, Dots)
+        check_plot(runs)
+        assert len(opened.ticks) == 4
+        assert all(holds for holds, _, _ in opened.ticks)
+        if matrix_id in rows:
+            value = rows[matrix_id].values[1]
+            assert value.text in opened.sentence
+            assert verdict_text(value.verdict) in opened.sentence
+            by_name = {row.name: row.values[-1] for row in runs.rows}
+            assert all(
+                (own.text, own.verdict) == (value.text, value.verdict)
+                for kind, value in zip(plot.heads[1:], rows[matrix_id].values[1:], strict=True)
+                if (own := by_name.get(kind))
+            )
+            seen += 1
+    assert seen == len(rows) > 0
+    assert drawer(results, "unknown") is None
+
+
+def made(*runs: object) -> Results:
+    data = shown(*runs)  # type: ignore[arg-type]
+    chosen, measurements = Selection(), tuple(data.measurements)
+    return Results("pagerank", chosen, chosen, (), measurements, data.matrices, measurements, (), ("lux",), {})
+
+
+FULL = ran("csr/thread+fp64", 113, 0.1)
+
+
+@pytest.mark.parametrize(("time", "yes"), [(0.05, "Yes"), (0.2, "No"), (0.1, "No")])
+def test_the_answer_begins_with_yes_or_no(time: float, yes: str) -> None:
+    answer = explore(made(FULL, ran("csr/thread+cpms2", (47, 66), time)))
+    assert answer is not None
+    assert answer.sentence.split("? ")[1].startswith(yes)
+
+
+def test_refinement_alone_is_asked_about_too() -> None:
+    answer = explore(made(FULL, ran("csr/thread+ir32", (60, 53), 0.05)))
+    assert answer is not None
+    assert REFINED in answer.sentence
+    assert ADAPTIVE not in answer.sentence
+    assert explore(made(FULL)) is None
+
+
+def test_a_missed_check_comes_first() -> None:
+    other = ran("csr/thread+cpms2", (47, 66), 0.05, distance=1e-8)
+    opened = drawer(made(FULL, other), "lux")
+    assert opened is not None
+    assert [holds for holds, _, _ in opened.ticks] == [False, True, True, True]
+
+
+def test_one_graph_has_no_mean() -> None:
+    results = results_of("pagerank", DEVICES[-1])
+    first = run_groups(results.data)[0].matrix_id
+    assert not any(row.is_summary for row in picture(on_one(results, first)).rows)
+
+
+def test_each_kind_has_a_form_of_its_own() -> None:
+    assert len({series.form for series in SERIES.values()}) == len(SERIES)
+
+
+def test_the_schedule_counts_iterations_by_bits() -> None:
+    (group,) = run_groups(shown(ran("csr/thread+cpms4", (1, 46, 61, 5)), FULL))
+    texts = {run.measurement.kernel: schedule_text(run) for run in group.runs}
+    assert numbers(texts["csr/thread+cpms4"]) == ["1", "16", "46", "32", "61", "48", "5", "64"]
+    assert texts["csr/thread+fp64"] == ""

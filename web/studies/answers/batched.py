@@ -1,0 +1,243 @@
+"""Answer of batches: does one flexible kernel do."""
+
+from collections.abc import Sequence
+
+from gpu_engine.findings.batched import contests
+from gpu_engine.findings.batched.flexible import Batch, Flexible, flexible
+from gpu_engine.findings.batched.groups import name_of, operation_of
+from gpu_engine.findings.batched.outlook import FLEXIBLE
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.overall_ranking import KernelSummary, answers
+from gpu_engine.text import units
+from gpu_engine.verdicts.verdict import compare, interval_of_ratio, verdict_text
+from web.components import Link
+from web.explore import Drawer, ExploreAnswer
+from web.palette import mark_of
+from web.plots.axis import Axis, log_axis
+from web.plots.dots import DotRow, Dots, DotValue, Series
+from web.results import Results
+from web.studies.answers.batched_growth import growth
+from web.studies.answers.wording import alone, amount, interval, is_open, measured_on, opened, wins
+
+KERNELS_MAX, BATCHES_MAX = 9, 10
+"""Maximum number of kernels, and of batches, in a picture."""
+
+NOTES = {FLEXIBLE: "a choice per batch"}
+"""Kernel → note after its name."""
+
+LIBRARY = "the best library kernel"
+
+
+def explore(results: Results) -> ExploreAnswer | None:
+    """Return the answer over all batches of the first device; None without the flexible kernel."""
+    known = flexible(results.data)
+    if not known:
+        return None
+    first, *others = known
+    pictures = _slowdowns(first, results.data), _speedups(first, results), growth(first, results.data)
+    return ExploreAnswer(
+        eyebrow=_eyebrow(first, results.data),
+        sentence=_sentence(first),
+        under=_under(first),
+        pictures=tuple(filter(None, pictures)),
+        notes=(*_notes(first), *(_other(each) for each in others)),
+    )
+
+
+def _eyebrow(first: Flexible, data: StudyData) -> str:
+    batches = amount(len(first.batches), "batch", "batches")
+    sizes = sorted({batch.group.batch_size for batch in first.batches})
+    size = f"{units.count(sizes[0])} to {units.count(sizes[-1])}" if len(sizes) > 1 else units.count(sizes[0])
+    operation = operation_of(data).replace("=", " = ").replace("+", " + ")
+    where = f"{measured_on(first.device)}, {first.cache}"
+    return f"Batches · {operation}, {size} matrices per launch · {where} · {batches}"
+
+
+def _sentence(first: Flexible) -> str:
+    yes = "Yes" if first.does else "No"
+    slower = first.slowdown - 1
+    near = (
+        f"within {units.percent(slower)} of the fastest kernel" if slower >= 0.0005 else "as fast as the fastest kernel"
+    )
+    over = f"{units.ratio(first.speedup)} over {LIBRARY}, " if first.speedup else ""
+    mean = " on average" if len(first.batches) > 1 else ""
+    return f"Does one flexible kernel do? {yes}: {over}{near}{mean}."
+
+
+def _under(first: Flexible) -> tuple[str, ...]:
+    number = len(first.batches)
+    fastest = f"{FLEXIBLE} is fastest or tied on {first.wins} of {amount(number, 'batch', 'batches')}."
+    if not first.verdicts:
+        return (fastest,)
+    verdicts = wins(first.verdicts, "batches")
+    return (f"{FLEXIBLE} chooses a layout per batch. Against {LIBRARY} it is {verdicts}.", fastest)
+
+
+def _slowdowns(first: Flexible, data: StudyData) -> Dots | None:
+    """Return a row per kernel that ran in all batches: its slowdown in each, and the mean."""
+    ranking = next(
+        (
+            each
+            for each in answers(contests(data), "batches")
+            if (each.device, each.cache) == (first.device, first.cache)
+        ),
+        None,
+    )
+    everywhere = [each for each in ranking.standings if not each.absent and not each.failed] if ranking else []
+    if not everywhere:
+        return None
+    visible = everywhere[:KERNELS_MAX]
+    if all(each.label != FLEXIBLE for each in visible):
+        visible[-1:] = [each for each in everywhere if each.label == FLEXIBLE]
+    axis = log_axis((ratio for each in visible for _, ratio in each.ratios), least=1.0)
+    beyond = sum(not axis.holds(ratio) for each in visible for _, ratio in each.ratios)
+    note = "dot: a batch · bar: mean with 95 % CI"
+    return Dots(
+        heading="Time over that of the fastest kernel of each batch",
+        series=(),
+        ticks=axis.ticks(),
+        one=axis.at(1.0),
+        heads=("mean", "95 % CI", "fastest or tied"),
+        rows=tuple(_kernel_row(each, axis) for each in visible),
+        what="kernel",
+        wide=("95 % CI",),
+        note=f"{note} · {units.count(beyond)} dots beyond the axis" if beyond else note,
+    )
+
+
+def _kernel_row(each: KernelSummary, axis: Axis) -> DotRow:
+    color, form = mark_of(each.label)
+    inside = sorted(ratio for _, ratio in each.ratios if axis.holds(ratio))
+    dots = [axis.dot(ratio, form, color, is_small=True) for ratio in dict.fromkeys(round(r, 3) for r in inside)]
+    ends = (each.low, each.high) if each.low and each.high else None
+    mean = axis.dot(each.mean, "stem", "of-none", low=each.low, high=each.high)
+    share = each.wins / len(each.ratios)
+    values = DotValue(units.ratio(each.mean)), DotValue(interval(ends) or units.MISSING), DotValue(units.percent(share))
+    return DotRow(each.label, "", (*dots, mean), values, color=color, form=form, note=NOTES.get(each.label, ""))
+
+
+def _speedups(first: Flexible, results: Results) -> Dots | None:
+    """Return a row per mixed batch, then the smallest and the largest speedups over the library."""
+    compared = [batch for batch in first.batches if batch.over_library]
+    visible = _notable(compared)
+    if not visible:
+        return None
+    axis = log_axis(verdict.ratio for batch in visible if (verdict := batch.over_library) and verdict.ratio)
+    what = "Mixed batches, and the smallest and largest speedups" if len(visible) < len(compared) else "All batches"
+    return Dots(
+        heading=f"{FLEXIBLE} over {LIBRARY}",
+        series=(Series(FLEXIBLE, "circle", "of-none"),),
+        ticks=axis.ticks(),
+        one=axis.at(1.0),
+        heads=("matrices", FLEXIBLE, "library", "speedup"),
+        rows=tuple(_batch_row(batch, axis, results) for batch in visible),
+        what="batch",
+        wide=("matrices", "library"),
+        note=what,
+        verdicts=True,
+    )
+
+
+def _notable(compared: Sequence[Batch]) -> list[Batch]:
+    """Return at most BATCHES_MAX batches by descending speedup: mixed ones, the smallest, and the largest."""
+    ordered = sorted(compared, key=lambda batch: -_ratio(batch))
+    mixed = [batch for batch in ordered if batch.group.compose == "mixed"][: BATCHES_MAX - 2]
+    others = [batch for batch in ordered if batch not in mixed]
+    room = BATCHES_MAX - len(mixed)
+    if len(others) <= room:
+        return ordered
+    ends = others[: room // 2] + others[len(others) - (room - room // 2) :]
+    return [batch for batch in ordered if batch in mixed or batch in ends]
+
+
+def _ratio(batch: Batch) -> float:
+    verdict = batch.over_library
+    return (verdict.ratio if verdict else None) or 0.0
+
+
+def _batch_row(batch: Batch, axis: Axis, results: Results) -> DotRow:
+    verdict, library = batch.over_library, batch.library
+    kind = verdict.kind if verdict else "inconclusive"
+    low, high = batch.interval or (None, None)
+    values = (
+        DotValue(units.count(batch.group.batch_size)),
+        DotValue(units.seconds(batch.flexible.median_s)),
+        DotValue(units.seconds(library.median_s) if library else units.MISSING),
+        DotValue(f"{_ratio(batch):.2f}", kind),
+    )
+    dot = axis.dot(_ratio(batch), "circle", kind, low=low, high=high)
+    matrix_id = batch.group.matrix_id
+    name, href = _short_name(batch, results.data), opened(results, matrix_id)
+    return DotRow(name, href, (dot,), values, is_open=is_open(results, matrix_id))
+
+
+def _short_name(batch: Batch, data: StudyData) -> str:
+    """Return the name of a batch without the names of the matrices of a mixture."""
+    return (
+        name_of(batch.group, data).partition(" (")[0] if batch.group.compose == "mixed" else name_of(batch.group, data)
+    )
+
+
+def _notes(first: Flexible) -> tuple[str, ...]:
+    noisy = f"Timings of {amount(first.noisy, 'more batch', 'more batches')} are too noisy to compare."
+    return (
+        *((noisy,) if first.noisy else ()),
+        "Each matrix has its largest batch, unless you choose a batch size.",
+        "Kernels that did not run in all batches are left out.",
+    )
+
+
+def _other(each: Flexible) -> str:
+    over = f"{units.ratio(each.speedup)} over {LIBRARY}, {wins(each.verdicts, 'batches')}" if each.speedup else ""
+    return f"{measured_on(each.device)}, {each.cache}: {over or units.ratio(each.slowdown)}."
+
+
+def drawer(results: Results, matrix_id: str) -> Drawer | None:
+    """Return the drawer of the batch of a matrix, or of the mixed batch that begins with it; None without a time."""
+    batches = (batch for each in flexible(results.data) for batch in each.batches)
+    batch = next((batch for batch in batches if batch.group.matrix_id == matrix_id), None)
+    if batch is None:
+        return None
+    group = batch.group
+    fastest = group.timed[0]
+    return Drawer(
+        title=_short_name(batch, results.data),
+        eyebrow=f"{units.count(group.batch_size)} matrices per launch · {measured_on(group.device)}, {group.cache}",
+        sentence=_batch_sentence(batch),
+        pictures=(_kernels(batch),),
+        facts=(
+            ("Batch", name_of(group, results.data)),
+            ("Fastest kernel", f"{fastest.kernel}, {units.gflops(fastest.gflops)}"),
+            *((("Flexible kernel", units.gflops(batch.flexible.gflops)),) if batch.flexible is not fastest else ()),
+        ),
+        links=(
+            alone(results, group.device, matrix_id, "All results of this matrix", "cases"),
+            Link("Matrix", f"/matrices/{matrix_id}"),
+        ),
+    )
+
+
+def _batch_sentence(batch: Batch) -> str:
+    verdict, time = batch.over_library, units.seconds(batch.flexible.median_s)
+    if verdict is None:
+        return f"{FLEXIBLE} takes {time}, {units.ratio(batch.slowdown)} the time of the fastest kernel."
+    library = units.seconds(batch.library.median_s) if batch.library else units.MISSING
+    word = verdict_text(verdict.kind)
+    return f"{FLEXIBLE} takes {time}, {LIBRARY} {library}: {word}, {units.ratio(verdict.ratio)}."
+
+
+def _kernels(batch: Batch) -> Dots:
+    """Return a row per kernel, the fastest first: its speedup over the library, else over the slowest kernel."""
+    timed = batch.group.timed
+    base = batch.library or timed[-1]
+    axis = log_axis((base.median_s or 0.0) / (m.median_s or 1.0) for m in timed)
+    rows = []
+    for m in timed[:KERNELS_MAX]:
+        verdict, (color, form) = compare(base, m), mark_of(m.kernel)
+        low, high = interval_of_ratio(base, m) or (None, None)
+        dot = axis.dot(verdict.ratio or 1.0, form, color, low=low, high=high)
+        kind = "" if m is base else verdict.kind
+        values = DotValue(units.seconds(m.median_s)), DotValue(f"{verdict.ratio or 1.0:.2f}", kind)
+        rows.append(DotRow(m.kernel, "", (dot,), values, color=color, form=form))
+    heading = f"Speedup over {base.kernel}"
+    return Dots(heading, (), axis.ticks(), axis.at(1.0), ("time", "speedup"), tuple(rows), what="kernel")

@@ -1,0 +1,122 @@
+"""Answer of the page Formats: does a format for each matrix pay, and which one wins where?"""
+
+import math
+
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.formats.choices import Choice, Choices
+from gpu_engine.text import units
+from web.device_labels import short
+from web.explore import ExploreAnswer
+from web.figures.formats.groups import Place
+from web.palette import mark_of
+from web.results import Results
+from web.studies.answers.formats_drawer import drawer_of, sentence_of
+from web.studies.answers.formats_heat import LIBRARIES, heat, matrix_table
+from web.studies.answers.formats_settings import Setting, numbers_text, settings
+
+NEAR = 1.1
+"""Maximum slowdown of a kernel that is near the fastest one."""
+
+SETTINGS_MAX = 2
+"""Maximum number of devices and cache states with a heat table."""
+
+NOTE = "Speedup: geometric mean over the matrices that a kernel was measured on, with its bootstrapped 95 % CI."
+
+
+def answer(results: Results) -> ExploreAnswer | None:
+    """Return the answer for the first device and cache state, with a heat table for each; None without a baseline."""
+    every = list(settings(results))
+    if not every:
+        return None
+    first = every[0]
+    if len(first.choices.groups) == 1:
+        return _of_one(results, first)
+    tables = (heat(results, each, _place_text(each.place) if len(every) > 1 else "") for each in every[:SETTINGS_MAX])
+    return ExploreAnswer(
+        eyebrow(first.place),
+        sentence(first),
+        tuple(filter(None, (_counts(first.choices), _for_n(first)))),
+        (*tables, matrix_table(results, first)),
+        tuple(filter(None, (_near(first.choices), NOTE, _fitted(first.choices, results.data)))),
+    )
+
+
+def eyebrow(place: Place) -> str:
+    """Return what was measured, and where."""
+    return f"Formats · SpMV y = Ax in fp64 · {short(place[0])} · {place[1]} cache"
+
+
+def _place_text(place: Place) -> str:
+    return f"{short(place[0])}, {place[1]}"
+
+
+def sentence(setting: Setting) -> str:
+    """Return whether a choice for each matrix beats the baseline, and whether a single kernel does."""
+    choices, rival = setting.choices, setting.in_sentence
+    choice, single = choices.advised or choices.fastest, choices.best_single
+    gain = units.speedup(choice.mean)
+    if not choice.beats_baseline:
+        return f"Choosing a format for each matrix does not beat {rival}: mean speedup {gain}."
+    if single is None or not single.beats_baseline:
+        return f"Choosing a format for each matrix beats {rival} by {gain}; no single format does."
+    alone = f"{single.kernel} alone by {units.speedup(single.mean)}"
+    return f"Choosing a format for each matrix beats {rival} by {gain}; {alone}."
+
+
+def _of_one(results: Results, setting: Setting) -> ExploreAnswer:
+    """Return the answer on a single matrix: that of its drawer."""
+    (matrix,) = setting.choices.groups
+    drawer = drawer_of(results, setting, matrix)
+    where = f"{drawer.title} · {eyebrow(setting.place)}"
+    return ExploreAnswer(where, sentence_of(setting, matrix), drawer.under, drawer.pictures)
+
+
+def _counts(choices: Choices) -> str:
+    """Return on how many matrices the choice is faster and slower, and what was possible."""
+    choice, total = choices.advised or choices.fastest, len(choices.groups)
+    faster, level, slower = choice.wins
+    name = "The advisor’s choice" if choices.advised else "The fastest kernel"
+    number = f"{len(choice.verdicts)} of {total}" if len(choice.verdicts) < total else str(total)
+    possible = f" The best possible choice reaches {units.speedup(choices.fastest.mean)}." if choices.advised else ""
+    wins = f"faster on {faster} of {number} matrices, equal or inconclusive on {level}, and slower on {slower}"
+    return f"{name} is {wins}.{possible}"
+
+
+def _for_n(setting: Setting) -> str:
+    """Return on how many matrices another kernel pays for n SpMVs, and how many matrices do not count."""
+    choices = setting.choices
+    chosen = [cost.kernel for i in choices.groups if (cost := setting.chosen(i))]
+    saves = sum(not setting.is_rival(kernel) for kernel in chosen)
+    noisy = f"{choices.busy} more {'was' if choices.busy == 1 else 'were'} too noisy to count" if choices.busy else ""
+    lacking = f"{choices.lacking} more have no time of {choices.baseline}" if choices.lacking else ""
+    n = numbers_text(setting.n)
+    leaving = f"for {n}, conversion included, leaving {setting.short_rival} saves time on {saves} of {len(chosen)}"
+    text = "; ".join(filter(None, (leaving if chosen else "", noisy, lacking)))
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _near(choices: Choices) -> str:
+    """Return on how many matrices the best single kernel is near the fastest one, and a library kernel the fastest."""
+    single, fastest = choices.best_single, choices.fastest.measurements
+    libraries = sum(mark_of(m.kernel)[0] == LIBRARIES for m in fastest.values())
+    library = f"A library kernel is fastest on {libraries} of {len(fastest)}."
+    if single is None:
+        return library
+    near = sum((m.median_s or math.inf) <= NEAR * (fastest[i].median_s or 0.0) for i, m in single.measurements.items())
+    within = f"within {units.percent(NEAR - 1)} of the fastest on {near} of {len(fastest)} matrices"
+    return f"{single.kernel} alone is {within}. {library}"
+
+
+def _fitted(choices: Choices, data: StudyData) -> str:
+    """Return what the advisor reaches on collected matrices, because its costs were fitted to generated ones too."""
+    if choices.advised is None:
+        return ""
+    collected: list[str] = [i for i in choices.groups if data.matrix(i).source.get("kind") == "collection"]
+    text = "The advisor’s costs were fitted to some of these matrices on the H200."
+    real: Choice | None = choices.advised.within(collected)
+    if real is None or real.interval is None:
+        return text
+    low, high = map(units.speedup, real.interval)
+    return (
+        f"{text} On the {len(real.verdicts)} from SuiteSparse it reaches {units.speedup(real.mean)} ({low} – {high})."
+    )

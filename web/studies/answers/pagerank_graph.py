@@ -1,0 +1,112 @@
+"""Drawer of a graph: its runs, which precision they have when, and the checks of their ranks."""
+
+from collections.abc import Mapping
+
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank.adaptive import Pair
+from gpu_engine.findings.pagerank.checks import checks
+from gpu_engine.findings.pagerank.runs import Run, RunGroup, is_right, power, run_groups, tolerance
+from gpu_engine.findings.ranking import NAMED, join
+from gpu_engine.text import units
+from gpu_engine.verdicts.verdict import verdict_text
+from web.components import Link
+from web.explore import Drawer
+from web.plots.axis import log_axis
+from web.plots.dots import Dot, DotRow, Dots, DotValue
+from web.results import Results
+from web.studies.answers.pagerank import ADAPTIVE, FP64_RUN, PAPERS, REFINED, SERIES, Comparisons, comparisons
+from web.studies.answers.wording import alone, interval, measured_on
+
+BITS = 64
+"""Bits of a value in all segments."""
+
+
+def drawer(results: Results, matrix_id: str) -> Drawer | None:
+    """Return the drawer of a graph on the first device that has pairs of it; None without pairs."""
+    for place in comparisons(results.data):
+        for group in run_groups(results.data):
+            if group.matrix_id == matrix_id and (pairs := place.of(group)):
+                return _drawer(group, pairs, place, results)
+    return None
+
+
+def _drawer(group: RunGroup, pairs: Mapping[str, Pair], place: Comparisons, results: Results) -> Drawer:
+    data, checked = results.data, pairs.get(ADAPTIVE) or next(iter(pairs.values()))
+    n = data.matrix(group.matrix_id).n_rows
+    of_run = checks(group, checked.other, n)
+    return Drawer(
+        title=data.matrix(group.matrix_id).name,
+        eyebrow=_eyebrow(group, place),
+        sentence=_sentence(pairs),
+        pictures=(_runs(pairs),),
+        facts=_facts(group, pairs, data),
+        ticks=tuple((check.holds, check.rule, check.value) for check in sorted(of_run, key=lambda each: each.holds)),
+        links=(
+            alone(results, group.device, group.matrix_id, "All runs of this graph", "cases"),
+            alone(results, group.device, group.matrix_id, "γ per iteration", "pagerank-gamma"),
+            Link("Matrix", f"/matrices/{group.matrix_id}"),
+        ),
+    )
+
+
+def _eyebrow(group: RunGroup, place: Comparisons) -> str:
+    to = f"PageRank to {power(tolerance(group.runs[0], 1))}"
+    return " · ".join(filter(None, (to, group.parameters, measured_on(place.device))))
+
+
+def _sentence(pairs: Mapping[str, Pair]) -> str:
+    kind = next(kind for kind in (ADAPTIVE, REFINED, PAPERS) if kind in pairs)
+    pair = pairs[kind]
+    time, full = (units.seconds(run.measurement.median_s) for run in (pair.other, pair.full))
+    base = "the same kernels in fp64" if kind == PAPERS else f"the fastest {FP64_RUN}"
+    name = SERIES[ADAPTIVE if kind == PAPERS else kind].name.capitalize()
+    word = verdict_text(pair.verdict)
+    return f"{name} takes {time}, {base} {full}: {word}, {units.ratio(pair.speedup)}."
+
+
+def _runs(pairs: Mapping[str, Pair]) -> Dots:
+    """Return a row per compared run: its speedup, iterations, and time."""
+    axis = log_axis([1.0, *(pair.speedup for pair in pairs.values())])
+    full = next((pair.full for kind, pair in pairs.items() if kind != PAPERS), None)
+    rows = [DotRow(FP64_RUN, "", (axis.dot(1.0, "ring", "of-none"),), _values(full, None))] if full else []
+    for kind, pair in pairs.items():
+        low, high = pair.interval or (None, None)
+        dot: Dot = axis.dot(pair.speedup, SERIES[kind].form, pair.verdict, low=low, high=high)
+        rows.append(DotRow(kind, "", (dot,), _values(pair.other, pair)))
+    heads = ("iterations", "time", "speedup")
+    return Dots("Time to convergence", (), axis.ticks(), axis.at(1.0), heads, tuple(rows), what="run")
+
+
+def _values(run: Run | None, pair: Pair | None) -> tuple[DotValue, ...]:
+    m = run.measurement if run else None
+    return (
+        DotValue(units.count(m.details.iterations) if m else units.MISSING),
+        DotValue(units.seconds(m.median_s) if m else units.MISSING),
+        DotValue(f"{pair.speedup:.2f}", pair.verdict) if pair else DotValue("1.00"),
+    )
+
+
+def _facts(group: RunGroup, pairs: Mapping[str, Pair], data: StudyData) -> tuple[tuple[str, str], ...]:
+    """Return the kernels, the intervals of the speedups, the schedules, and the excluded runs."""
+    facts = []
+    for kind, pair in pairs.items():
+        over = f"over {group.label(pair.full)}" if kind == PAPERS else ""
+        ends = interval(pair.interval)
+        texts = (group.label(pair.other), over, f"95 % CI {ends}" if ends else "", schedule_text(pair.other))
+        facts.append((kind, "; ".join(filter(None, texts))))
+    full = next((pair.full for kind, pair in pairs.items() if kind != PAPERS), None)
+    if full:
+        facts.insert(0, (FP64_RUN, group.label(full)))
+    n = data.matrix(group.matrix_id).n_rows
+    wrong = [group.label(run) for run in group.timed if not is_right(run, n)]
+    if wrong:
+        facts.append(("Excluded, not verified", join(wrong, NAMED)))
+    return tuple(facts)
+
+
+def schedule_text(run: Run) -> str:
+    """Return which precision a run has when: `46 iterations in 32 bits, then 70 in 64 bits`; empty for one."""
+    counts = run.measurement.details.iterations_by_segments
+    step = BITS // len(counts) if counts else BITS
+    parts = [f"{units.count(count)} in {step * (place + 1)} bits" for place, count in enumerate(counts) if count]
+    return f"iterations: {', then '.join(parts)}" if run.precisions and parts else ""

@@ -1,0 +1,261 @@
+"""Answer of scaling: do more devices pay."""
+
+from collections.abc import Mapping, Sequence
+
+from gpu_engine.findings.scaling.answer import Machine, Scaled, machines
+from gpu_engine.findings.scaling.cases import (
+    COLD,
+    ITERATE,
+    ONCE,
+    PAGERANK,
+    RESIDENT,
+    STAYING,
+    WORKS,
+    SpeedUp,
+    phases_of,
+)
+from gpu_engine.findings.scaling.groups import devices_in_words
+from gpu_engine.text import units
+from gpu_engine.verdicts.verdict import verdict_text
+from web.components import Link
+from web.explore import Drawer, ExploreAnswer
+from web.plots.axis import Axis, log_axis
+from web.plots.dots import Dot, DotRow, Dots, DotValue, Series
+from web.results import Results
+from web.studies.answers.wording import RANGE, alone, amount, is_open, measured_on, opened
+
+ROWS_MAX = 16
+"""Maximum number of matrices in the picture."""
+
+EQUAL_ROWS = "equal rows"
+SERIES: Mapping[str, Series] = {
+    COLD: Series(WORKS[COLD], "circle", "of-tiles", "SpMV from host memory: partition, copy, multiply, and merge."),
+    EQUAL_ROWS: Series("from the host, equal rows", "ring", "of-library", "The same with equal rows per device."),
+    RESIDENT: Series(WORKS[RESIDENT], "diamond", "of-csr", "SpMV with the matrix on the devices."),
+    ITERATE: Series(WORKS[ITERATE], "triangle", "of-ell", "SpMV and exchange of x, with the matrix on the devices."),
+    PAGERANK: Series(WORKS[PAGERANK], "cross", "of-sliced", "A PageRank iteration, with the matrix on the devices."),
+}
+"""Workload, or EQUAL_ROWS → its entry in the legend."""
+
+
+def explore(results: Results) -> ExploreAnswer | None:
+    """Return the answer over all matrices of the first machine; None without runs on one and several devices."""
+    known = machines(results.data)
+    if not known:
+        return None
+    first, *others = known
+    return ExploreAnswer(
+        eyebrow=_eyebrow(first),
+        sentence=_sentence(first),
+        under=_under(first),
+        pictures=(_picture(first, results),),
+        notes=(*_notes(first), *(f"{measured_on(each.device)}: {_ranges(each)}." for each in others)),
+    )
+
+
+def _eyebrow(first: Machine) -> str:
+    number = amount(len(_by_matrix(first)), "matrix", "matrices")
+    devices = devices_in_words(first.devices, first.virtual)
+    return f"Scaling · one matrix on {devices} · {measured_on(first.device)} · {number}"
+
+
+def _sentence(first: Machine) -> str:
+    if first.virtual:
+        return "Do more GPUs pay? Simulated devices cannot tell, because CPU threads stand in for GPUs."
+    staying, cold = first.of(_staying(first)), first.of(COLD)
+    number = f"with {units.count(first.devices)} GPUs"
+    if not staying or not cold:
+        what = "if the matrix stays on them" if staying else "from the host"
+        return f"Do more GPUs pay? {_yes(staying or cold)} {what}: {_range(staying or cold)} {number}."
+    also = "and" if _yes(cold) == _yes(staying) else "but"
+    begin = f"Do more GPUs pay? {_yes(staying)} if the matrix stays on them: {_range(staying)} {number}"
+    return f"{begin}, {also} {_range(cold)} from the host."
+
+
+def _staying(first: Machine) -> str:
+    """Return the workload of the answer whose matrix stays on the devices; empty without one."""
+    return next((work for work in STAYING if first.of(work)), "")
+
+
+def _yes(scaled: Sequence[Scaled]) -> str:
+    """Return `Yes` if more devices are faster on all matrices, `On some matrices`, or `No`."""
+    faster = [each.speedup.kind == "faster" for each in scaled]
+    return "Yes" if all(faster) else "On some matrices" if any(faster) else "No"
+
+
+def _range(scaled: Sequence[Scaled]) -> str:
+    """Return the smallest and the largest speedup: `3.00–3.80 ×`."""
+    values = sorted(each.speedup.value for each in scaled)
+    low, high = f"{values[0]:.2f}", units.ratio(values[-1])
+    return high if high.startswith(low) else f"{low}{RANGE}{high}"
+
+
+def _ranges(machine: Machine) -> str:
+    return ", ".join(f"{WORKS[work]} {_range(machine.of(work))}" for work in machine.works)
+
+
+def _under(first: Machine) -> tuple[str, ...]:
+    """Return the workloads that the sentence leaves out, and what equal nonzeros bring."""
+    under = []
+    for work in first.works if first.virtual else STAYING:
+        scaled = first.of(work)
+        if scaled and work != _staying(first):
+            faster = sum(each.speedup.kind == "faster" for each in scaled)
+            matrices = amount(len(scaled), "matrix", "matrices")
+            name = WORKS[work]
+            under.append(f"{name[:1].upper()}{name[1:]}: {_range(scaled)}, faster on {faster} of {matrices}.")
+    if first.balance_gain and not first.virtual:
+        gain = units.ratio(first.balance_gain)
+        under.append(f"From the host: speedup {gain} over equal rows sent by one thread, the baseline of the paper.")
+    return tuple(under)
+
+
+def _by_matrix(first: Machine) -> dict[str, dict[str, Scaled]]:
+    """Return the workloads by matrix id; matrices with the most workloads first."""
+    by_matrix: dict[str, dict[str, Scaled]] = {}
+    for each in first.scaled:
+        by_matrix.setdefault(each.group.matrix_id, {})[each.group.work] = each
+    return dict(sorted(by_matrix.items(), key=lambda item: -len(item[1])))
+
+
+def _picture(first: Machine, results: Results) -> Dots:
+    by_matrix = _by_matrix(first)
+    visible = dict(list(by_matrix.items())[:ROWS_MAX])
+    works = [work for work in SERIES if any(_speedup(work, of_works) for of_works in visible.values())]
+    known = [gain for of_works in visible.values() for work in works if (gain := _speedup(work, of_works))]
+    axis = log_axis([*(gain.value for gain in known), float(first.devices)])
+    hidden = len(by_matrix) - len(visible)
+    between = sorted({number for each in first.scaled for number in _numbers(each)} - {1, first.devices})
+    small = f"small: {', '.join(units.count(number) for number in between)} devices" if between else ""
+    more = f"{amount(hidden, 'more matrix', 'more matrices')} below" if hidden else ""
+    return Dots(
+        heading=f"Speedup of {devices_in_words(first.devices, first.virtual)} over one",
+        series=tuple(SERIES[work] for work in works),
+        ticks=axis.ticks(),
+        one=axis.at(1.0),
+        heads=tuple(SERIES[work].name for work in works),
+        rows=tuple(_row(m, of_works, works, between, axis, results) for m, of_works in visible.items()),
+        what="matrix",
+        wide=tuple(SERIES[work].name for work in works if work in (EQUAL_ROWS, PAGERANK)),
+        note=" · ".join(filter(None, (small, more))),
+        verdicts=True,
+    )
+
+
+def _speedup(work: str, of_works: Mapping[str, Scaled]) -> SpeedUp | None:
+    if work == EQUAL_ROWS:
+        return of_works[COLD].of_rows if COLD in of_works else None
+    return of_works[work].speedup if work in of_works else None
+
+
+def _row(
+    matrix_id: str,
+    of_works: Mapping[str, Scaled],
+    works: Sequence[str],
+    between: Sequence[int],
+    axis: Axis,
+    results: Results,
+) -> DotRow:
+    dots: list[Dot] = []
+    for work in works:
+        series, gain = SERIES[work], _speedup(work, of_works)
+        if gain:
+            dots.append(axis.dot(gain.value, series.form, series.color, low=gain.low, high=gain.high))
+        if work in of_works:
+            others = (of_works[work].on(number) for number in between)
+            dots += [axis.dot(each.value, series.form, series.color, is_small=True) for each in others if each]
+    known = results.data.matrix(matrix_id)
+    values = tuple(_value(work, of_works) for work in works)
+    note = f"{units.number(known.nnz / 1e6)} M nonzeros" if known.nnz else ""
+    return DotRow(
+        known.name, opened(results, matrix_id), tuple(dots), values, note=note, is_open=is_open(results, matrix_id)
+    )
+
+
+def _value(work: str, of_works: Mapping[str, Scaled]) -> DotValue:
+    gain = _speedup(work, of_works)
+    if gain is None:
+        return DotValue(units.MISSING)
+    scaled = of_works[COLD if work == EQUAL_ROWS else work]
+    m = scaled.equal_rows if work == EQUAL_ROWS else scaled.fastest[1]
+    return DotValue(f"{gain.value:.2f}", gain.kind, units.seconds(m.median_s) if m else "")
+
+
+def _notes(first: Machine) -> tuple[str, ...]:
+    return (
+        "Each matrix has the partitioning that is fastest on one device.",
+        "Workloads have separate rounds and are never compared.",
+        *(
+            ("Partitions, exchanges, and merges of simulated devices are the same as on GPUs.",)
+            if first.virtual
+            else ()
+        ),
+    )
+
+
+def drawer(results: Results, matrix_id: str) -> Drawer | None:
+    """Return the drawer of a matrix; None without a speedup."""
+    for machine in machines(results.data):
+        if of_works := _by_matrix(machine).get(matrix_id):
+            return _drawer(machine, matrix_id, of_works, results)
+    return None
+
+
+def _drawer(machine: Machine, matrix_id: str, of_works: Mapping[str, Scaled], results: Results) -> Drawer:
+    data = results.data
+    devices = devices_in_words(machine.devices, machine.virtual)
+    return Drawer(
+        title=data.matrix(matrix_id).name,
+        eyebrow=f"{devices} · {measured_on(machine.device)}",
+        sentence=_matrix_sentence(machine, of_works),
+        pictures=(_by_devices(of_works),),
+        facts=tuple(fact for work in WORKS if work in of_works for fact in _facts(of_works[work])),
+        links=(
+            alone(results, machine.device, matrix_id, "All results of this matrix", "cases"),
+            alone(results, machine.device, matrix_id, "Time per phase", "scaling-phases"),
+            Link("Matrix", f"/matrices/{matrix_id}"),
+        ),
+    )
+
+
+def _matrix_sentence(machine: Machine, of_works: Mapping[str, Scaled]) -> str:
+    parts = [
+        f"{WORKS[work]} {units.ratio(gain.value)} ({verdict_text(gain.kind)})"
+        for work in WORKS
+        if (gain := _speedup(work, of_works))
+    ]
+    return f"{devices_in_words(machine.devices, machine.virtual).capitalize()} over one: {', '.join(parts)}."
+
+
+def _numbers(scaled: Scaled) -> list[int]:
+    """Return the numbers of devices of a workload, ascending."""
+    return sorted({m.details.devices for series in scaled.group.series for m in series.ranked if m.details.devices})
+
+
+def _by_devices(of_works: Mapping[str, Scaled]) -> Dots:
+    """Return a row per workload and number of devices."""
+    runs = [
+        (work, number, gain, scaled.group.ranked(number)[0][1])
+        for work, scaled in of_works.items()
+        for number in _numbers(scaled)
+        if (gain := scaled.on(number))
+    ]
+    axis = log_axis(gain.value for _, _, gain, _ in runs)
+    rows = []
+    for work, number, gain, m in runs:
+        series = SERIES[work]
+        dot = axis.dot(gain.value, series.form, series.color, low=gain.low, high=gain.high)
+        values = DotValue(units.seconds(m.median_s)), DotValue(f"{gain.value:.2f}", gain.kind if number > 1 else "")
+        name = f"{WORKS[work]}, {amount(number, 'device')}"
+        rows.append(DotRow(name, "", (dot,), values, color=series.color, form=series.form))
+    heads = ("time", "speedup")
+    return Dots("Speedup by number of devices", (), axis.ticks(), axis.at(1.0), heads, tuple(rows), what="workload")
+
+
+def _facts(scaled: Scaled) -> list[tuple[str, str]]:
+    """Return the kernel of a workload, and its phases."""
+    series, m = scaled.fastest
+    phases = [f"{name} {units.seconds(seconds)}" for name, seconds in phases_of(m).items()]
+    once = ONCE[scaled.group.work]
+    facts = [(f"Fastest {once}", series.label)]
+    return [*facts, (f"Phases per {once}", ", ".join(phases))] if phases else facts
