@@ -6,16 +6,16 @@ from server import documents
 from server.deps import DatabaseDep, StoreDep
 from server.openapi import etag_response_docs, list_response_docs
 from server.responses import etag_response, list_response
-from web.figure_sources import SOURCES, find_source
-from web.figures import busy
-from web.figures.whiskers import clip
+from web.figure_sources import SOURCES, find_source, source_drawing
 from web.provenance import name_provenance
-from web.selection import NAMES, VALUES_MAX, parse_options, parse_selection
+from web.selection import DATA_NAMES, VALUES_MAX, parse_options, parse_selection
 from web.studies import page_parameters
 
 router = APIRouter(tags=["figures"])
 QUERY = {"type": "array", "items": {"type": "string"}, "maxItems": VALUES_MAX}
-SELECTION = {"parameters": [{"name": name, "in": "query", "schema": QUERY} for name in (*NAMES, *page_parameters())]}
+SELECTION = {
+    "parameters": [{"name": name, "in": "query", "schema": QUERY} for name in (*DATA_NAMES, *page_parameters())]
+}
 
 
 @router.get("/figures", responses=list_response_docs(documents.FigureEntry))
@@ -41,6 +41,6 @@ def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreD
     source = find_source(name)
     selection = parse_selection(request.query_params.multi_items(), parameters=page_parameters())
     with database.read() as session:
-        drawing = source.draw(session, store, selection)
-    name_provenance(busy.gray(clip(drawing.figure), drawing.doubtful), source.title, drawing.lines)
+        drawing = source_drawing(source, session, store, selection)
+    name_provenance(drawing.figure, source.title, drawing.lines)
     return etag_response(request, drawing.figure.to_json())

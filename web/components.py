@@ -79,6 +79,7 @@ class TitledTable:
     leading  (row, column) of cells that are fastest or tied
     keys     (column, value) of all rows, which files have as additional columns
     means    number of summary rows at the end
+    label    name of the table in files; empty: made from its heading
     """
 
     heading: str
@@ -86,23 +87,34 @@ class TitledTable:
     leading: frozenset[tuple[int, int]] = frozenset()
     keys: tuple[tuple[str, str], ...] = ()
     means: int = 0
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StatePill:
+    """The label of a state; look: its class (`measured`, `running`, `predicted`, `busy`, `failed`, or empty)."""
+
+    look: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class JobRowView:
     """A job in a list.
 
-    title    study, matrices, and device
-    outcome  its state, or that it has ended without a timing
+    title    study, matrices, and device; name: without the device
+    outcome  its state, that it was stopped early, or that it has ended without a timing; pill: the label of it
     share    0 … 1 of its cases are complete
     note     queue position, remaining time, message, or error
     """
 
     id: str
     title: str
+    name: str
     study: str
     state: str
     outcome: str
+    pill: StatePill
     device: str
     matrices: tuple[Link, ...]
     share: float
@@ -157,6 +169,7 @@ class Group:
 class Field:
     """A form field made from a parameter.
 
+    label    what pages call it
     kind     `number`, `boolean`, `text`, or `choice`; for a list `numbers`, `texts`, or `choices`
     choices  options for one value; groups: options for several values
     """
@@ -170,6 +183,7 @@ class Field:
     step: str
     choices: tuple[Choice, ...]
     groups: tuple[Group, ...] = ()
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,14 +195,11 @@ class Chart:
     version: str
     summary: str
 
-
-@dataclass(frozen=True, slots=True)
-class Headline:
-    """The home page chart of the reference results of a device, and its values."""
-
-    device: str
-    chart: Chart
-    table: Table
+    def svg(self, width: int = 0, *, paper: bool = False) -> str:
+        """Return the address of the drawing; paper: on white with its title and origin."""
+        path, _, query = self.url.partition("?")
+        options = [f"width={width}"] * bool(width) + ["paper=true"] * paper + [f"version={self.version}"]
+        return f"/figures/{path.rpartition('/')[2]}.svg?{'&'.join(filter(None, (query, *options)))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +207,19 @@ class LinkSwitch:
     """A labeled group of links, one of them current."""
 
     label: str
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberChip:
+    """A field for a whole number in the row of controls; links: common values, one of them maybe current."""
+
+    name: str
+    label: str
+    value: int
+    text: str
+    most: int
+    help: str
     links: tuple[Link, ...]
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from gpu_engine.text.tables import Table
 from web.components import (
     AnswerSection,
@@ -10,46 +12,23 @@ from web.components import (
     Choice,
     Choices,
     Column,
-    DeviceRowView,
     FigureSection,
     FindingRowView,
-    Headline,
-    JobRowView,
     KernelChooser,
     Link,
     LinkSwitch,
+    NumberChip,
     TableSection,
     TitledTable,
 )
 from web.documents import Document, Head
+from web.explore import Drawer, ExploreAnswer
 from web.papers.base import Paper
 from web.papers.components import ExhibitPart, OutlookRow, Scoreboard, TrialForm
+from web.papers.summary import PaperSummary
+from web.plots.dots import Dots
 from web.provenance import Provenance
 from web.reference import Group, Shape
-
-
-@dataclass(frozen=True, slots=True)
-class HomePage:
-    """`/`: upload, reference results, newest results, jobs, and devices.
-
-    headline      chart of the reference results; None if there are none
-    recorded      links to reference results; importing: whether an import is running
-    matrix_count  number of matrices with values
-    sample        job of the first start
-    beginning     whether the sample matrices of the first start are being generated
-    """
-
-    title: str
-    topics: str
-    headline: Headline | None
-    recorded: tuple[Link, ...]
-    importing: bool
-    matrix_count: int
-    sample: JobRowView | None
-    beginning: bool
-    findings: tuple[FindingRowView, ...]
-    jobs: tuple[JobRowView, ...]
-    devices: tuple[DeviceRowView, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +38,21 @@ class StudyPage:
     study           name of the study; query: query of the address
     lead            first paragraph; invitation: what to do if there are no results
     elsewhere       links to other studies with results of the chosen matrices, if this one has none
+    explore         answer to the question of the page; drawer: that on the open matrix; close: address without it
     answers         overall rankings; overview: more sentences on all findings; caveat: limits of the timings
     summary         one sentence about the figures, for screen readers
-    kernels         choice of kernels, None if there is only one; contents: links to the sections
-    switches        groups of links; selects: fields of the form; hidden: other parameters of the address
+    kernels         choice of kernels, None if there is only one
+    views           links that open a part of the page; view: name of the open one, or empty
+    switches        groups of links, the devices first; selects, numbers: fields of forms
+    hidden          parameters of the address
     all_matrices    link to all measured matrices; empty without a choice of matrices
     matrix_count    number of matrices, as text
     conclusions     statements of a paper; None if there are none
+    figures         the open figure; all of them for a report
     hidden_figures  sentence about the figures that need more matrices
     cases_note      note above the tables of the findings
     structure       pictures of the first matrices; features: table of the matrices
-    downloads       links to files; jobs: jobs of the results
+    jobs            jobs of the results
     provenance      origin of the results; None without results
     """
 
@@ -80,15 +63,20 @@ class StudyPage:
     lead: str
     invitation: str
     elsewhere: tuple[Link, ...]
+    explore: ExploreAnswer | None
+    drawer: Drawer | None
+    close: str
     answers: tuple[AnswerSection, ...]
     summary: str
     kernels: KernelChooser | None
-    contents: tuple[Link, ...]
+    views: tuple[LinkSwitch, ...]
+    view: str
     overview: tuple[str, ...]
     caveat: str
     findings: tuple[FindingRowView, ...]
     switches: tuple[LinkSwitch, ...]
     selects: tuple[Choices, ...]
+    numbers: tuple[NumberChip, ...]
     matrices: tuple[Choice, ...]
     all_matrices: tuple[Link, ...]
     matrix_count: str
@@ -100,7 +88,6 @@ class StudyPage:
     sections: tuple[TableSection, ...]
     structure: tuple[Chart, ...]
     features: TableSection
-    downloads: tuple[Link, ...]
     jobs: tuple[Link, ...]
     provenance: Provenance | None
 
@@ -110,8 +97,8 @@ class ReportPage:
     """`/formats.html` …: the page of a study as a file.
 
     address  address of the page; written: time of the report; query: query of the address
-    figures  name → Plotly JSON; data: the results document as JSON
-    style, paint, plotly  text of app.css, paint.js, and plotly.js
+    figures  name → drawing; tables: kernels by matrices; cases: findings with a table of their cases
+    values   address that contains the file of all values; style: text of app.css
     """
 
     title: str
@@ -119,13 +106,13 @@ class ReportPage:
     written: str
     study: StudyPage
     query: str
-    figures: Mapping[str, str]
+    figures: Mapping[str, Markup]
+    tables: tuple[TitledTable, ...]
+    cases: tuple[FindingRowView, ...]
     provenance: Provenance
     bibtex: str
-    data: str
+    values: str
     style: str
-    paint: str
-    plotly: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,18 +135,13 @@ class TablePage:
 
 
 @dataclass(frozen=True, slots=True)
-class DevicesPage:
-    """`/devices`: all devices with their memory bandwidth; faults: reasons why workers cannot run jobs."""
-
-    title: str
-    topics: str
-    faults: tuple[str, ...]
-    devices: tuple[DeviceRowView, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class DevicePairPage:
-    """`/devices/compare`: comparison of two devices; sides: the fields that choose them."""
+    """`/devices/compare`: comparison of two devices.
+
+    sides      the fields that choose them
+    sentences  the first one is the answer
+    dots       speedup of each kernel; None without a common matrix
+    """
 
     title: str
     topics: str
@@ -170,6 +152,7 @@ class DevicePairPage:
     sentences: tuple[str, ...]
     kernels: Table
     matrices: Table
+    dots: Dots | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,15 +180,6 @@ class HistoryPage:
     measurements: Table
     note: str
     data: str
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentsPage:
-    """`/docs`: all documents with their first sentences."""
-
-    title: str
-    topics: str
-    documents: tuple[Head, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,12 +223,22 @@ class ErrorPage:
 
 
 @dataclass(frozen=True, slots=True)
-class PapersPage:
-    """`/papers`: all papers with their figures and tables."""
+class PaperCard:
+    """A paper on the page of the library; counts: (verdict, number) of its checked statements, empty without any."""
+
+    paper: Paper
+    sentence: str
+    counts: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryPage:
+    """`/library`: all papers, and all documents with their first sentences."""
 
     title: str
     topics: str
-    papers: tuple[Paper, ...]
+    papers: tuple[PaperCard, ...]
+    documents: tuple[Head, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +246,7 @@ class PaperPage:
     """`/papers/{name}`: statements of a paper with measured results.
 
     devices  links, one of them current
+    summary  all statements on that device
     notes    sentences about devices whose results lack something
     """
 
@@ -269,6 +254,7 @@ class PaperPage:
     topics: str
     paper: Paper
     devices: tuple[Link, ...]
+    summary: PaperSummary
     scoreboard: Scoreboard
     notes: tuple[str, ...]
     exhibits: tuple[ExhibitPart, ...]

@@ -16,15 +16,14 @@ from server.store import Store
 from web import histories, kernels
 from web.figures import bandwidth, busy, case_history, history
 from web.figures.base import Drawing, Figure
-from web.figures.home_chart import HEADLINE
 from web.figures.matrix import MATRIX_FIGURES
+from web.figures.whiskers import clip
 from web.pictures import Picture, picture
 from web.provenance import provenance_of
 from web.results import results_of, with_set, with_traces
-from web.selection import NAMES, Selection
+from web.selection import DATA_NAMES, Selection
 from web.studies import PAGES
 from web.studies.base import StudyPage
-from web.studies.formats import FORMATS
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +61,22 @@ def find_source(name: str) -> Source:
     return SOURCES[name]
 
 
+def source_drawing(source: Source, session: Session, store: Store, selection: Selection) -> SourcedFigure:
+    """Return the figure of a selection with clipped whiskers and with gray marks of noisy measurements."""
+    drawing = source.draw(session, store, selection)
+    busy.gray(clip(drawing.figure), drawing.doubtful)
+    return drawing
+
+
+def address_of(source: Source, selection: Selection) -> str:
+    """Return the path and query of the page that shows a figure."""
+    pages = {"matrix": f"/matrices/{next(iter(selection.matrix), '')}", "device": "/service", "case": "/history"}
+    path = pages.get(source.needs, f"/{source.needs}")
+    return path if source.needs == "matrix" or not selection.query else f"{path}?{selection.query}"
+
+
 def _of_study(page: StudyPage, figure: Figure[Any]) -> Source:
-    names = (*NAMES, *(parameter.name for parameter in page.parameters))
+    names = (*DATA_NAMES, *(parameter.name for parameter in page.parameters))
     return Source(figure.title, page.name, names, partial(_draw_study, page, figure))
 
 
@@ -105,7 +118,7 @@ def _draw_case_history(session: Session, _: Store, selection: Selection) -> Sour
 
 
 def _of_matrix(figure: Drawing[Picture]) -> Source:
-    return Source(figure.title, "matrix", NAMES, partial(_draw_matrix, figure))
+    return Source(figure.title, "matrix", DATA_NAMES, partial(_draw_matrix, figure))
 
 
 def _draw_matrix(figure: Drawing[Picture], session: Session, store: Store, selection: Selection) -> SourcedFigure:
@@ -128,7 +141,6 @@ BANDWIDTH = Source(bandwidth.BANDWIDTH.title, "device", ("device",), _draw_bandw
 
 SOURCES = {
     **{figure.name: _of_study(page, figure) for page in PAGES for figure in page.figures},
-    HEADLINE.name: _of_study(FORMATS, HEADLINE),
     **{figure.name: _of_matrix(figure) for figure in MATRIX_FIGURES},
     history.HISTORY.name: HISTORY,
     case_history.CASE_HISTORY.name: CASES,

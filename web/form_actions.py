@@ -2,7 +2,7 @@
 
 import re
 from typing import Annotated
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import RedirectResponse
@@ -83,6 +83,26 @@ def measure(fields: FieldsDep, database: DatabaseDep, settings: SettingsDep, cal
     return to(f"/jobs/{job.id}")
 
 
+@router.post("/matrices/{matrix_id}/measure", dependencies=[SUBMIT])
+def measure_matrix(
+    matrix_id: str,
+    request: Request,
+    fields: FieldsDep,
+    database: DatabaseDep,
+    settings: SettingsDep,
+    caller: CallerDep,
+) -> Response:
+    """Queue the kernels of all formats on a matrix with the default settings, and redirect to the matrix.
+
+    `device` measures it; `n` in the address is the number of SpMVs of the answer.
+    """
+    given = {"device": AUTO} | dict(fields)
+    answer = {name: value for name, value in request.query_params.items() if name == "n"}
+    job_request = queue.JobRequest(FORMATS.name, (matrix_id,), {}, given["device"])
+    job, _ = queue.submit(database, settings, job_request, caller=caller)
+    return to(f"/matrices/{matrix_id}?{urlencode(answer | {'device': job.device})}")
+
+
 @router.get("/compare")
 def compare(request: Request, database: DatabaseDep) -> Response:
     """Redirect to the formats page of `matrix_ids` (repeatable) on all devices that measured one of them."""
@@ -115,7 +135,7 @@ async def import_recording(
 ) -> Response:
     """Import reference results and redirect to the devices."""
     await take_recording(request, database, ingestor, caller)
-    return to("/devices")
+    return to("/service#devices")
 
 
 def to(url: str) -> Response:

@@ -7,24 +7,38 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from gpu_engine.parameters import plain_value
 from gpu_engine.text import units
 from web.components import Choice, Field, Group
+from web.setting_labels import label_of, value_label
 
 Names = Mapping[str, Mapping[str, Sequence[str]]]
 """Backend → parameter → the names that it accepts."""
 
 
 @dataclass(frozen=True, slots=True)
+class Preset:
+    """A choice of kernels in one step; none: all kernels."""
+
+    text: str
+    kernels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StudyForm:
     """A study and its parameters in the measure form.
 
-    duration  estimated run time, or the reason that the study cannot run
-    chosen    whether its fields are visible
-    href      address of the form with this study chosen
+    label    text of its option; question: what it answers
+    main     fields for kernels and cache states; settings: the other ones
+    changed  number of settings that differ from their defaults
+    chosen   whether its fields are visible
+    href     address of the form with this study chosen
     """
 
     name: str
+    label: str
     question: str
-    fields: tuple[Field, ...]
-    duration: str
+    main: tuple[Field, ...]
+    settings: tuple[Field, ...]
+    presets: tuple[Preset, ...]
+    changed: int
     chosen: bool
     href: str
 
@@ -40,21 +54,44 @@ class DeviceChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class MatrixChoice:
+    """A matrix that a form offers, with its size."""
+
+    value: str
+    text: str
+    size: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a job would be.
+
+    sentence  what it measures and how long that takes, or what it lacks
+    under     its settings
+    facts     (name, value); notes: matrices that it leaves out
+    """
+
+    sentence: str
+    under: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class MeasureForm:
     """The form of a job.
 
-    matrix      id of the matrix that the job always includes; empty: only the chosen ones
-    matrices    the other matrices; mixed_rows: most rows of a matrix in a mixed batch
-    devices     available devices
-    open        whether the settings are visible, because they differ from the defaults
+    matrices  matrices with values, the chosen ones first; mixed_rows: most rows of a matrix in a mixed batch
+    devices   available devices; elsewhere: names of devices with only reference results
     """
 
     studies: tuple[StudyForm, ...]
-    matrix: str
-    matrices: tuple[Choice, ...]
+    matrices: tuple[MatrixChoice, ...]
     mixed_rows: str
     devices: tuple[DeviceChoice, ...]
-    open: bool
+    elsewhere: tuple[str, ...]
+    estimate: Estimate
 
 
 def form_fields(params: type[Any], values: Any = None, names: Names | None = None) -> tuple[Field, ...]:
@@ -88,6 +125,7 @@ def _field(entry: Any, hint: Any, value: Any, names: Names) -> Field:
         if several
         else tuple({choice.value: choice for group in groups for choice in group.choices}.values()),
         groups=groups if several else (),
+        label=label_of(entry.name),
     )
 
 
@@ -111,7 +149,8 @@ def _kind(item: Any, several: bool, known: bool) -> str:
 def _groups(name: str, item: Any, chosen: Sequence[Any], names: Names) -> tuple[Group, ...]:
     """Return the options: the values of a Literal, or the names of each backend."""
     if get_origin(item) is Literal:
-        return (Group("", tuple(Choice(str(value), str(value), value in chosen) for value in get_args(item))),)
+        options = get_args(item)
+        return (Group("", tuple(Choice(str(v), value_label(name, str(v)), v in chosen) for v in options)),)
     known = {backend: tuple(of_backend.get(name, ())) for backend, of_backend in names.items()}
     if len(set(known.values())) == 1:
         known = {"": next(iter(known.values()))}
@@ -134,9 +173,9 @@ def _text(value: Any) -> str:
 
 
 def changed(params: Any) -> tuple[tuple[str, str], ...]:
-    """Return (name, value) of the parameters that differ from their defaults."""
+    """Return (label, value) of the parameters that differ from their defaults."""
     return tuple(
-        (entry.name, _text(value))
+        (label_of(entry.name), _text(value))
         for entry in fields(params)
         if (value := getattr(params, entry.name)) != entry.default
     )

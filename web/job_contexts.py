@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from gpu_engine.text.tables import Table
-from web.components import Chart, Choice, FindingRowView, FoldedTable, JobRowView, Link, LinkSwitch
+from web.components import Choice, FindingRowView, FoldedTable, JobRowView, Link, LinkSwitch, StatePill
 from web.forms import MeasureForm
-from web.live_bars import InterimBars
+from web.plots.dots import Dots
+from web.race import Race
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +22,11 @@ class MeasurePage:
 
 @dataclass(frozen=True, slots=True)
 class JobsPage:
-    """`/jobs`: all jobs; files: links to the list as data."""
+    """`/jobs`: all jobs; sentence: how many run and wait; files: links to the list as data."""
 
     title: str
     topics: str
+    sentence: str
     states: tuple[Link, ...]
     studies: tuple[Link, ...]
     tags: tuple[Link, ...]
@@ -35,15 +37,52 @@ class JobsPage:
 
 
 @dataclass(frozen=True, slots=True)
+class Phase:
+    """A phase of the measurement of one matrix; share: 0 … 1 of it is done; note: how far it is."""
+
+    name: str
+    share: float
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class LiveJob:
+    """What a job does now.
+
+    matrix_id, matrix  its current matrix; the name has its number if there are several
+    stage              what it does, for the label of its state
+    """
+
+    matrix_id: str
+    matrix: str
+    stage: str
+    sentence: str
+    phases: tuple[Phase, ...]
+    race: Race
+
+
+@dataclass(frozen=True, slots=True)
+class ResultGroup:
+    """A comparison group of a job; kind: `clear`, `tied`, `undecided`, or `busy`."""
+
+    row: FindingRowView
+    kind: str
+    race: Race
+
+
+@dataclass(frozen=True, slots=True)
 class JobPage:
     """`/jobs/{id}`: status and results of a job.
 
     can_stop  whether it can be stopped after its round
+    sentence  the answer, or what the job does; under: the time left, or how many cases have times
+    problem   reason for the failure, or for waiting
+    foot      its id, attempt, and times
     settings  all parameters; again: address of the form with them
-    error     reason for the failure, or for waiting
-    counts    number of cases with timings; why: reasons for missing timings
-    interim   provisional and predicted times; None if the job is over or there are none
-    page      link to the study page with these results; earlier: jobs for a comparison
+    why       reasons for missing timings
+    live      what it does now; None if it is over
+    groups    results in the first cache state; others: in the other one
+    page      link to the study page with these results; query: of its address; earlier: jobs for a comparison
     """
 
     title: str
@@ -51,23 +90,24 @@ class JobPage:
     job: JobRowView
     over: bool
     can_stop: bool
-    status: str
-    facts: tuple[tuple[str, str], ...]
+    pill: StatePill
+    sentence: str
+    under: tuple[str, ...]
+    problem: str
+    foot: tuple[str, ...]
     settings: FoldedTable
     again: str
-    error: str
     retry_of: str
     tags: tuple[Link, ...]
     note: str
     note_max: int
-    counts: str
     why: tuple[str, ...]
-    interim: InterimBars | None
-    chart: Chart
-    findings: tuple[FindingRowView, ...]
+    live: LiveJob | None
+    groups: tuple[ResultGroup, ...]
+    others: tuple[ResultGroup, ...]
     page: Link | None
     earlier: tuple[Choice, ...]
-    downloads: tuple[Link, ...]
+    query: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +127,21 @@ class ChangedCase:
 
 @dataclass(frozen=True, slots=True)
 class ComparePage:
-    """`/jobs/{id}/compare`: comparison of two jobs; changed: differences in settings and environment."""
+    """`/jobs/{id}/compare`: comparison of two jobs; changed: differences in settings and environment.
+
+    under    sentences below the answer; picture: the largest changes, None without two times
+    folded   cases that the reader opens
+    """
 
     title: str
     topics: str
     before: JobRowView
     after: JobRowView
     sentence: str
+    under: tuple[str, ...]
     notes: tuple[str, ...]
+    picture: Dots | None
     show: LinkSwitch
     cases: tuple[ChangedCase, ...]
+    folded: tuple[ChangedCase, ...]
     changed: Table

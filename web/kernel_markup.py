@@ -1,4 +1,4 @@
-"""Kernel markup: kernel names in sentences as code."""
+"""Markup of sentences: kernel names and commands as code."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -28,6 +28,14 @@ def in_code(sentence: str, names: Collection[str]) -> Markup:
     if not names:
         return escape(sentence)
     parts = _any_of(frozenset(names)).split(sentence)
+    return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
+
+
+def backticks(sentence: str) -> Markup:
+    """Return a sentence as escaped HTML in which text between backticks is code."""
+    parts = sentence.split("`")
+    if len(parts) % 2 == 0:
+        return escape(sentence)
     return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
 
 

@@ -34,7 +34,9 @@ def unfolded_labels(study: StudyPage, answer: OverallRanking, chosen: str) -> tu
 
 def labels(study: StudyPage, answer: OverallRanking, selection: Selection) -> tuple[str, ...]:
     """Return the labels of the kernels in the table of an overall ranking."""
-    rows = visible_rows(answer, unfolded_labels(study, answer, preset(selection)))[0]
+    chosen = preset(selection)
+    names = answer.best if chosen == "best" else unfolded_labels(study, answer, chosen)
+    rows = visible_rows(answer, names)[0]
     return tuple(standing.label for standing in rows)
 
 

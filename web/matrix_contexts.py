@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from gpu_engine.text.tables import Table
 from web.components import (
     Chart,
-    Choice,
     Choices,
     Column,
     Field,
@@ -14,20 +13,24 @@ from web.components import (
     Link,
     LinkSwitch,
     MatrixRowView,
+    StatePill,
 )
-from web.forms import MeasureForm
+from web.job_contexts import LiveJob
+from web.plots.dots import Dots
+from web.plots.lines import Lines
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueRowView:
     """A matrix in the list of all matrices; spy: address of its thumbnail, or empty.
 
-    best      fastest kernel, or empty; measured_on: names of devices
+    best      fastest kernel, or empty; mark: color and form of its mark; measured_on: names of devices
     """
 
     matrix: MatrixRowView
     spy: str
     best: str
+    mark: tuple[str, str]
     measured_on: str
 
 
@@ -54,21 +57,12 @@ class MatrixSet:
 
 
 @dataclass(frozen=True, slots=True)
-class ByName:
-    """The form for a SuiteSparse download: suggested names, and the number of known ones."""
-
-    names: tuple[Choice, ...]
-    known: str
-
-
-@dataclass(frozen=True, slots=True)
 class MatricesPage:
-    """`/matrices`: all matrices, upload, generators, and SuiteSparse download.
+    """`/matrices`: all matrices, and ways to add one.
 
-    by_name   None if the server downloads nothing
+    counts    sentence about all matrices; generator: the one in the address, or empty
     sources   links for mine, recorded, and all; source: value in the address; filtered: whether filters are active
     sets      newest saved selections; set: the current one, None: all matrices
-    studies   studies for the selected matrices; devices: available devices
     """
 
     title: str
@@ -83,32 +77,93 @@ class MatricesPage:
     matrices: tuple[CatalogueRowView, ...]
     first: str
     next: str
-    by_name: ByName | None
+    generator: str
     generators: tuple[GeneratorForm, ...]
     sets: tuple[Link, ...]
     set: MatrixSet | None
-    studies: tuple[Choice, ...]
-    devices: tuple[Choice, ...]
+    counts: str
 
 
 @dataclass(frozen=True, slots=True)
-class History:
-    """History of a matrix; kernels: kernels of the form; the history is hidden without any."""
+class AnswerCard:
+    """The answer on a matrix for a device and a number of SpMVs.
 
-    chart: Chart
-    table: Table
-    caches: LinkSwitch
-    kernels: tuple[Choice, ...]
-    hidden: tuple[tuple[str, str], ...]
+    state     the label of the state; when: origin of the numbers
+    sentence  the answer in at most 25 words; under: what it costs
+    kernel    kernel of the answer; empty without one
+    """
+
+    state: StatePill
+    when: str
+    sentence: str
+    under: tuple[str, ...] = ()
+    kernel: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Predicted:
-    """Predicted and measured times; sentences: regret of the predicted kernel."""
+class KernelRow:
+    """A kernel on the chosen device; all numbers as text.
 
-    chart: Chart
-    table: Table | None
-    sentences: tuple[str, ...]
+    color, form   classes of its mark
+    total         time for n SpMVs; spread: the 95 % CI of one SpMV, or its rounds
+    pays          break-even against CSR
+    verdict       id of the verdict against CSR; empty: none; reason: its explanation
+    reproducible  `yes`, `no`, or a dash
+    is_choice     whether it is the answer
+    """
+
+    kernel: str
+    color: str
+    form: str
+    total: str
+    spmv: str
+    spread: str
+    convert: str
+    pays: str
+    stored: str
+    verdict: str
+    reason: str
+    reproducible: str
+    is_choice: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTable:
+    """The measured kernels, the least time for n SpMVs first.
+
+    n         number of SpMVs as text; baseline: kernel of the verdicts
+    folded    the rows beyond the first ones, if there are many more
+    notes     kernels without a time
+    """
+
+    n: str
+    baseline: str
+    spread_head: str
+    rows: tuple[KernelRow, ...]
+    folded: tuple[KernelRow, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How to use the kernel of the answer; archive: kernel that can be exported as a zip, or empty.
+
+    note  what to do if Sparsight does not have the kernel
+    """
+
+    kernel: str
+    code: str
+    archive: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureButton:
+    """The button that measures the matrix with the default settings on a device; other: link to the form."""
+
+    device: str
+    text: str
+    other: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,45 +171,94 @@ class Origin:
     """Ways to get the values of a reference matrix; a field is empty if it does not apply.
 
     generate    fields of the form that generates it
-    collection  name in the SuiteSparse Matrix Collection
+    collection  name in the SuiteSparse Matrix Collection; file: name of its file
     twins       equal matrices with values
     """
 
     generate: tuple[tuple[str, str], ...]
     collection: str
+    file: str
     twins: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixPage:
-    """`/matrices/{id}`: features, predictions, pictures, results, and the measure form.
+class MatrixActions:
+    """What the reader can do; None or empty: nothing.
 
-    fetch          name in the collection if the server can download it
-    advice         predicted times by kernel and GPU with reasons; None without a prediction
-    predicted_for  GPU that sorts the predictions, and their calibration
-    confidence     near-best kernels and confidence of the prediction
-    comparison     predicted and measured times
-    form           measure form; None without values
-    history        times over its formats jobs
-    origin         ways to get the values of a reference matrix; None for others
+    use, measure  the kernel of the answer; the button
+    share         query of the files
+    fetch         name in the collection if the server can download it
+    origin        ways to get the values of a reference matrix; None for others
+    """
+
+    use: Use | None
+    measure: MeasureButton | None
+    share: str
+    fetch: str
+    origin: Origin | None
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixPictures:
+    """The picture of the answer: a race while a job runs, lines of measured kernels, or dots of predicted ones."""
+
+    live: LiveJob | None
+    lines: Lines | None
+    dots: Dots | None
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixStructure:
+    """Structure of a matrix; spy: address of its picture, or empty.
+
+    histogram  (row lengths, rows as text, share of the longest bar)
+    """
+
+    facts: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    spy: str
+    histogram: tuple[tuple[str, str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Times of a matrix over the jobs that measured it."""
+
+    chart: Chart
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixPage:
+    """`/matrices/{id}`: the answer for n SpMVs on a device, the kernels, the structure, and the history.
+
+    n, device, cache  values in the address; n_max: the largest n
+    devices           choice of the device; caches: other cache states with results
+    running           links to jobs that have not ended
+    kernels           measured kernels; advice: predicted times by kernel and GPU with reasons, None without any
+    regret            measured slowdown of the predicted kernel
+    history           None unless a device has measured the matrix in two jobs
+    others            results of other studies
     """
 
     title: str
     topics: str
     matrix: MatrixRowView
-    source: str
-    error: str
-    fetch: str
-    facts: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
+    eyebrow: str
+    n: int
+    n_max: int
+    device: str
+    cache: str
+    devices: tuple[Link, ...]
+    caches: tuple[Link, ...]
+    card: AnswerCard
+    actions: MatrixActions
+    pictures: MatrixPictures
+    running: tuple[Link, ...]
+    kernels: KernelTable | None
     advice: Table | None
-    predicted_for: str
-    confidence: str
-    comparison: Predicted
-    charts: tuple[Chart, ...]
-    histogram: tuple[tuple[str, str], ...]
-    findings: tuple[FindingRowView, ...]
-    history: History
+    regret: tuple[str, ...]
+    structure: MatrixStructure
     jobs: tuple[JobRowView, ...]
-    form: MeasureForm | None
-    origin: Origin | None
+    history: History | None
+    others: tuple[FindingRowView, ...]

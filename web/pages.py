@@ -1,23 +1,20 @@
 """Page routes: each one parses an address, builds a context, and renders its template."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from typing import Annotated
 
-from fastapi import APIRouter, FastAPI, Request, Response
-from fastapi.responses import HTMLResponse, JSONResponse
-from sqlalchemy.orm import Session
+from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
 
 from gpu_engine.errors import NotFoundError
 from server.catalogue import get_matrix
 from server.custom_kernels import known_custom_kernels
-from server.db import Database
-from server.deps import DatabaseDep, FetcherDep, SettingsDep, StoreDep
-from server.events import newest_id
-from server.roles import READ
+from server.deps import AccessDep, DatabaseDep, FetcherDep, SettingsDep, StoreDep
+from server.roles import READ, CallerDep
 from server.routes.devices import list_devices
 from server.routes.jobs import list_jobs
 from server.routes.matrices import list_matrices
-from web import assets, download, form_actions
+from web import assets, form_actions, study_routes
 from web.contexts import SignInPage
 from web.documents import GLOSSARY
 from web.error_pages import as_page
@@ -25,12 +22,11 @@ from web.form_actions import local_path
 from web.histories import NAMES as HISTORY_PARAMETERS
 from web.page_cache import PageCache
 from web.pictures import picture
+from web.places import FORMER
 from web.rendering import render
-from web.results import Results, results_of, with_set, with_traces
-from web.selection import Selection, parse_options, parse_selection
-from web.studies import PAGES, page_parameters
-from web.studies.base import StudyPage
-from web.thumbnails import thumbnail
+from web.selection import parse_options, parse_selection
+from web.study_routes import reading
+from web.thumbnails import SIDE, thumbnail
 from web.views import (
     catalogue,
     compare,
@@ -39,17 +35,18 @@ from web.views import (
     histories,
     home,
     jobs,
+    library,
     matrices,
     measure,
     papers,
-    report,
-    study,
-    tables,
+    service,
 )
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=[READ])
 open_router = APIRouter(include_in_schema=False)
 PRIVATE = assets.IMMUTABLE.replace("public", "private")
+SpySide = Annotated[int, Query(ge=1, le=512)]
+"""Largest side of the picture of a matrix, in pixels."""
 
 
 def install(app: FastAPI) -> None:
@@ -57,6 +54,7 @@ def install(app: FastAPI) -> None:
     app.state.pages = PageCache()
     app.include_router(assets.router)
     app.include_router(router)
+    app.include_router(study_routes.router)
     app.include_router(form_actions.router)
     app.include_router(open_router)
     app.include_router(form_actions.open_router)
@@ -64,25 +62,15 @@ def install(app: FastAPI) -> None:
         app.exception_handlers[kind] = as_page(handler)
 
 
-@contextmanager
-def reading(request: Request, database: Database) -> Iterator[Session]:
-    """Yield a session for a page; the newest event is read first, so that the browser gets all later ones."""
-    with database.read() as session:
-        request.state.event = newest_id(session)
-        yield session
-
-
-def selected(request: Request, session: Session) -> Selection:
-    """Return the selection in the address of a study page."""
-    return with_set(session, parse_selection(request.query_params.multi_items(), parameters=page_parameters()))
-
-
 @router.get("/")
-def show_home(request: Request, database: DatabaseDep) -> Response:
-    """Return the home page: newest results, running jobs, devices."""
-    parse_options(request.query_params.multi_items(), ())
+def show_home(request: Request, database: DatabaseDep, fetcher: FetcherDep) -> Response:
+    """Return the home page, or redirect to the page of the matrix that the address names."""
+    options = parse_options(request.query_params.multi_items(), home.OPTIONS)
     with reading(request, database) as session:
-        return render(request, "home.html", home.page(session, request.app.state.pages))
+        question = home.parse_question(session, options)
+        if answer := home.answer_url(session, question):
+            return RedirectResponse(answer, 303)
+        return render(request, "home.html", home.page(session, question, fetcher))
 
 
 @open_router.get("/sign-in")
@@ -93,38 +81,32 @@ def show_sign_in(request: Request) -> Response:
 
 
 @router.get("/matrices")
-def show_matrices(request: Request, database: DatabaseDep, fetcher: FetcherDep) -> Response:
+def show_matrices(request: Request, database: DatabaseDep) -> Response:
     """Return the page of all matrices."""
     options = parse_options(request.query_params.multi_items(), catalogue.OPTIONS)
     with reading(request, database) as session:
-        return render(request, "matrices.html", catalogue.page(session, options, fetcher))
+        return render(request, "matrices.html", catalogue.page(session, options))
 
 
 @router.get("/matrices/{matrix_id}")
 def show_matrix(
-    matrix_id: str,
-    request: Request,
-    database: DatabaseDep,
-    store: StoreDep,
-    fetcher: FetcherDep,
-    settings: SettingsDep,
+    matrix_id: str, request: Request, database: DatabaseDep, store: StoreDep, fetcher: FetcherDep
 ) -> Response:
     """Return the page of a matrix."""
-    history = parse_selection(request.query_params.multi_items(), ("kernel", "cache"))
-    custom_kernels = known_custom_kernels(settings)
+    question = matrices.question_of(parse_options(request.query_params.multi_items(), matrices.OPTIONS))
     with reading(request, database) as session:
-        page = matrices.matrix_page(session, store, matrix_id, history, fetcher.is_on, custom_kernels)
+        page = matrices.matrix_page(session, store, matrix_id, question, fetcher.is_on)
         return render(request, "matrix.html", page)
 
 
 @router.get("/matrices/{matrix_id}/spy.png")
-def show_spy(matrix_id: str, database: DatabaseDep, store: StoreDep) -> Response:
-    """Return a small PNG of the nonzeros of a matrix; raises NotFoundError if it has none."""
+def show_spy(matrix_id: str, database: DatabaseDep, store: StoreDep, side: SpySide = SIDE) -> Response:
+    """Return a PNG of the nonzeros of a matrix; raises NotFoundError if it has none."""
     with database.read() as session:
         structure = picture(store, get_matrix(session, matrix_id))
     if structure is None:
         raise NotFoundError(f"Matrix {matrix_id} has no picture, because its values are not on this server.")
-    return Response(thumbnail(structure.spy), media_type="image/png", headers={"Cache-Control": PRIVATE})
+    return Response(thumbnail(structure.spy, side), media_type="image/png", headers={"Cache-Control": PRIVATE})
 
 
 @router.get("/jobs")
@@ -133,6 +115,12 @@ def show_jobs(request: Request, database: DatabaseDep) -> Response:
     options = parse_options(request.query_params.multi_items(), ("state", "study", "tag", "cursor"))
     with reading(request, database) as session:
         return render(request, "jobs.html", jobs.page(session, **options))
+
+
+@router.get("/jobs/compare")
+def show_chosen_comparison(request: Request) -> Response:
+    """Redirect to the comparison of the two jobs that were ticked in the list; raises ParameterError."""
+    return RedirectResponse(compare.address_of(request.query_params.getlist("job")), 303)
 
 
 @router.get("/jobs/{job_id}")
@@ -160,12 +148,13 @@ def show_measure(request: Request, database: DatabaseDep, settings: SettingsDep)
         return render(request, "measure.html", page)
 
 
-@router.get("/devices")
-def show_devices(request: Request, database: DatabaseDep) -> Response:
-    """Return the page of all devices."""
+@router.get("/service")
+def show_service(request: Request, database: DatabaseDep, access: AccessDep, caller: CallerDep) -> Response:
+    """Return the page of the service: its state, queue, devices, and response times."""
     parse_options(request.query_params.multi_items(), ())
     with reading(request, database) as session:
-        return render(request, "devices.html", home.devices_page(session))
+        page = service.page(session, request.app.state.metrics.values(), caller, access.is_open())
+        return render(request, "service.html", page)
 
 
 @router.get("/devices/compare")
@@ -184,11 +173,12 @@ def show_history(request: Request, database: DatabaseDep) -> Response:
         return render(request, "history.html", histories.page(session, selection))
 
 
-@router.get("/papers")
-def show_papers(request: Request) -> Response:
-    """Return the page of all papers."""
+@router.get("/library")
+def show_library(request: Request, database: DatabaseDep) -> Response:
+    """Return the page of all papers and documents."""
     parse_options(request.query_params.multi_items(), ())
-    return render(request, "papers.html", papers.page())
+    with reading(request, database) as session:
+        return render(request, "library.html", library.page(session, request.app.state.pages))
 
 
 @router.get("/papers/{name}")
@@ -197,13 +187,6 @@ def show_paper(name: str, request: Request, database: DatabaseDep) -> Response:
     options = parse_options(request.query_params.multi_items(), ("device", "matrix"))
     with reading(request, database) as session:
         return render(request, "paper.html", papers.paper_page(session, request.app.state.pages, name, **options))
-
-
-@router.get("/docs")
-def show_documents(request: Request) -> Response:
-    """Return the page of all documents."""
-    parse_options(request.query_params.multi_items(), ())
-    return render(request, "documents.html", documents.index())
 
 
 @router.get("/docs/{name}")
@@ -227,53 +210,19 @@ def show_reference(request: Request) -> Response:
     return render(request, "reference.html", documents.reference_page(request.app.openapi()))
 
 
-def _add_study(page: StudyPage) -> None:
-    """Add the routes of a study: its page, its report and tables, and its results as JSON and CSV."""
+def _add_redirect(former: str, present: str) -> None:
+    """Redirect a former address, with its query."""
 
-    def results(request: Request, session: Session) -> Results:
-        return results_of(session, page.name, selected(request, session), named=False)
+    def redirect(request: Request) -> Response:
+        path, _, anchor = present.partition("#")
+        query = f"?{request.url.query}" if request.url.query else ""
+        return RedirectResponse(f"{path}{query}{'#' + anchor if anchor else ''}", status_code=308)
 
-    def show(request: Request, database: DatabaseDep) -> Response:
-        with reading(request, database) as session:
-            view = request.app.state.pages.get(session, study.page, page, selected(request, session))
-            return render(request, "study.html", view)
-
-    def as_json(request: Request, database: DatabaseDep) -> Response:
-        with database.read() as session:
-            data = with_traces(session, results(request, session))
-        return JSONResponse(download.document(data))
-
-    def as_csv(request: Request, database: DatabaseDep) -> Response:
-        with database.read() as session:
-            selected_results = results(request, session).data
-        return Response(
-            download.csv(selected_results, page.findings(selected_results)), media_type="text/csv; charset=utf-8"
-        )
-
-    def as_report(request: Request, database: DatabaseDep) -> Response:
-        with database.read() as session:
-            selection = selected(request, session)
-            view = report.page(session, page, selection, str(request.base_url).rstrip("/"))
-        answer = render(request, "report.html", view)
-        answer.headers["Content-Disposition"] = f'attachment; filename="sparsight-{page.name}.html"'
-        return answer
-
-    def show_table(name: str, request: Request, database: DatabaseDep) -> Response:
-        name, dot, ending = name.partition(".")
-        with reading(request, database) as session:
-            selection = selected(request, session)
-            if not dot:
-                return render(request, "table.html", tables.page(session, page, selection, name))
-            text = tables.text(session, page, selection, name, dot + ending)
-        return Response(text, media_type="text/csv" if ending == "csv" else "text/plain")
-
-    paths = (("", show), (".json", as_json), (".csv", as_csv), (".html", as_report), ("/tables/{name}", show_table))
-    for path, endpoint in paths:
-        router.add_api_route(f"/{page.name}{path}", endpoint)
+    router.add_api_route(former, redirect)
 
 
-for each in PAGES:
-    _add_study(each)
+for former, present in FORMER.items():
+    _add_redirect(former, present)
 
 LISTS: dict[str, Callable[..., Response]] = {"jobs": list_jobs, "matrices": list_matrices, "devices": list_devices}
 """Lists of the API at the addresses of their pages, with an ending and the same parameters."""

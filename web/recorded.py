@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from gpu_engine.advisor.gpus import FITTED, gpu_named
 from gpu_engine.findings.formats import findings
 from server import recorded_results
 from server.models import RecordingRow
-from web.figures import home_chart
+from web import headline
+from web.device_labels import short
 from web.results import device_names, results_of
 from web.selection import Selection
 from web.single_flight import SingleFlightCache
@@ -20,24 +22,33 @@ from web.studies.formats import FORMATS
 class ReferenceSummary:
     """Summary of the reference results of a device.
 
-    version  changes with the file
-    device   id of the device; name: its name
-    leaders  matrix id → fastest kernel with a warm cache; matrices without a clear winner are left out
+    version     changes with the file
+    device      id of the device; name: its short name
+    comparison  Sparsight and cuSPARSE, matrix by matrix
+    leaders     matrix id → fastest kernel with a warm cache; matrices without a clear winner are left out
     """
 
     version: str
     device: str
     name: str
-    info: home_chart.Info
+    comparison: headline.Comparison
     leaders: Mapping[str, str]
 
 
 _made: SingleFlightCache[ReferenceSummary] = SingleFlightCache(1)
 
 
+def reference_devices(session: Session) -> list[str]:
+    """Return the devices with reference results of the study, that of the performance model first."""
+    names = device_names(session)
+    return sorted(
+        recorded_results.device_ids(session, FORMATS.name), key=lambda device: gpu_named(names[device]) != FITTED
+    )
+
+
 def recorded_formats(session: Session) -> ReferenceSummary | None:
     """Return the summary for the first device with reference results of the study; None if there is none."""
-    devices = recorded_results.device_ids(session, FORMATS.name)
+    devices = reference_devices(session)
     if not devices:
         return None
     query = select(RecordingRow.sha256).where(RecordingRow.device == devices[0], RecordingRow.study == FORMATS.name)
@@ -50,7 +61,7 @@ def _read(session: Session, device: str, version: str) -> ReferenceSummary:
     return ReferenceSummary(
         version[:12],
         device,
-        device_names(session)[device],
-        home_chart.info(results.data),
+        short(device_names(session)[device]),
+        headline.compare(results.data),
         {finding.matrix_id: finding.leaders[0] for finding in findings(results.data) if finding.leaders},
     )

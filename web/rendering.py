@@ -10,22 +10,16 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from gpu_engine.text import units
 from server import import_recordings
 from server.roles import LOCAL
-from web import assets
+from web import assets, places
+from web.device_labels import short
 from web.documents import href, linked
 from web.glossary_help import explained_terms, kernel_name, with_help
-from web.kernel_markup import as_code, breakable, in_code, labels
+from web.kernel_markup import as_code, backticks, breakable, in_code, labels
+from web.palette import mark_of
 from web.problem_hints import HINTS
+from web.share import share_of
 from web.snippets import archive_of, snippet
-from web.studies import PAGES, page_of
-
-NAVIGATION = (
-    *((page.link, f"/{page.name}") for page in PAGES),
-    ("Papers", "/papers"),
-    ("Matrices", "/matrices"),
-    ("Jobs", "/jobs"),
-    ("Devices", "/devices"),
-    ("Documents", "/docs"),
-)
+from web.studies import page_of
 
 
 def _templates() -> Jinja2Templates:
@@ -38,15 +32,21 @@ def _templates() -> Jinja2Templates:
         "HINTS": HINTS,
         "speedup": units.speedup,
         "explained_terms": explained_terms,
+        "mark_of": mark_of,
         "swatch": lambda m: page_of(m.study).swatch(m),
         "study_link": lambda study: page_of(study).link,
-        "NAVIGATION": NAVIGATION,
+        "PLACES": places.PLACES,
+        "SERVICE": places.SERVICE,
+        "explore_tabs": places.tabs,
+        "library_tabs": places.library_tabs,
+        "share_of": share_of,
         "document_href": href,
         "reads_recordings": import_recordings.is_running,
     }
+    environment.filters["short_device"] = short
     environment.filters |= {
         f.__name__: f
-        for f in (archive_of, as_code, breakable, in_code, kernel_name, labels, linked, snippet, with_help)
+        for f in (archive_of, as_code, backticks, breakable, in_code, kernel_name, labels, linked, snippet, with_help)
     }
     return Jinja2Templates(env=environment)
 

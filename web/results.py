@@ -9,9 +9,11 @@ from functools import cached_property, lru_cache
 
 from sqlalchemy.orm import Session
 
+from gpu_engine.errors import ParameterError, quote
 from gpu_engine.findings.data import MatrixFeatures, StudyData, op_of
 from gpu_engine.findings.identity_key import Identical
 from gpu_engine.records import Measurement
+from gpu_engine.sampling.messages import STOPPED_BEFORE_START
 from server import devices, matrix_sets, recorded_results, results
 from server.models import JobRow
 from server.result_sources import find_sources, read_measurements
@@ -93,16 +95,19 @@ def with_set(session: Session, selection: Selection) -> Selection:
 def results_of(session: Session, study: str, selection: Selection, named: bool = True) -> Results:
     """Return the newest results of a study for a selection; raises NotFoundError for an unknown job.
 
-    A selection without matrices means all matrices, up to the limit of an address.
+    A selection without matrices means all matrices, up to the limit of an address. A case that a stopped job did not
+    reach is no result.
 
     named  whether measurements have device names instead of device ids
     """
     known = find_sources(session, study, selection.job, selection.matrix, selection.device)
+    _check_devices(session, selection.device, known.devices)
     matrices = selection.matrix or known.matrices[:VALUES_MAX]
     chosen = selection.with_(device=known.chosen, cache=selection.cache or CACHE_DEFAULT, matrix=matrices)
     jobs, measurements = read_measurements(session, study, known, matrices, chosen.cache)
     names = device_names(session) if named else {}
-    all_measurements = tuple(_renamed(m, names) for m in measurements)
+    reached = (m for m in measurements if m.note != STOPPED_BEFORE_START)
+    all_measurements = tuple(_renamed(m, names) for m in reached)
     return Results(
         study,
         selection,
@@ -115,6 +120,17 @@ def results_of(session: Session, study: str, selection: Selection, named: bool =
         known.matrices,
         names,
     )
+
+
+def _check_devices(session: Session, chosen: Sequence[str], offered: Sequence[str]) -> None:
+    """Raise ParameterError for a device that this server does not know; one without results is not an error."""
+    unknown = [device for device in chosen if device not in offered]
+    if unknown:
+        rows = (*devices.list_devices(session), *recorded_results.list_devices(session))
+        known = dict.fromkeys((*offered, *(row.id for row in rows)))
+        for device in unknown:
+            if device not in known:
+                raise ParameterError(f"device is {quote(device)}. Choose one of {', '.join(known)}.")
 
 
 def with_traces(session: Session, selected: Results) -> StudyData:

@@ -24,6 +24,8 @@ class Selection:
     kernels       a preset if `kernel` is empty: `best`, `paper`, `libraries`, or `all`; one value
     sort          order of the matrices in tables and heat maps: a key of web/sorting.py or a kernel, with a minus
                   descending; one value
+    open          matrix whose drawer is open; one value
+    view          part of a study page that is open; one value
     study         study of the cases of a history; one value
     study_values  (name, values) of parameters that only one study page has
     """
@@ -39,6 +41,8 @@ class Selection:
     sort: tuple[str, ...] = ()
     op: tuple[str, ...] = ()
     reproducible: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
+    view: tuple[str, ...] = ()
     study: tuple[str, ...] = ()
     study_values: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
@@ -51,6 +55,11 @@ class Selection:
         values = {name: (v,) if isinstance(v, str) else tuple(v) for name, v in changes.items()}
         own_values = dict(self.study_values) | {name: values.pop(name) for name in [*values] if name not in NAMES}
         return replace(self, study_values=tuple((name, v) for name, v in own_values.items() if v), **values)
+
+    @property
+    def data(self) -> "Selection":
+        """Selection without what is open on the page: that of files and figures."""
+        return self.with_(**dict.fromkeys(PAGE_ONLY, ()))
 
     @property
     def query(self) -> str:
@@ -67,6 +76,12 @@ class Selection:
 
 NAMES = tuple(field.name for field in fields(Selection) if field.name != "study_values")
 """Parameters of all study pages."""
+
+PAGE_ONLY = ("open", "view")
+"""Parameters that change what is open on a page, but none of its data."""
+
+DATA_NAMES = tuple(name for name in NAMES if name not in PAGE_ONLY)
+"""Parameters of figures and files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +112,7 @@ def whole_number(name: str, most: int, unit: str) -> PageParameter:
     return PageParameter(name, check)
 
 
-ONCE = ("set", "kernels", "sort", "op", "reproducible", "study")
+ONCE = ("set", "kernels", "sort", "op", "reproducible", "open", "view", "study")
 """Parameters with at most one value."""
 
 KERNELS_OF = ("best", "paper", "libraries", "all")

@@ -34,10 +34,15 @@ print(A)
 def snippet(finding: Finding) -> str:
     """Return ten lines of Python with the fastest Sparsight kernel; empty if the finding has no timing of one."""
     best = _fastest(finding)
-    if best is None:
-        return ""
-    time = f"{units.seconds(best.median_s)} per SpMV on {finding.device}, {finding.cache}"
-    return (ON_CPU if best.backend == "cpu" else ON_GPU) + SPMV.format(time=time, kernel=best.kernel)
+    return lines_of(best.kernel, best) if best is not None else ""
+
+
+def lines_of(kernel: str, m: Measurement | None) -> str:
+    """Return ten lines of Python with a Sparsight kernel; m: its measurement, None: it was predicted for a GPU."""
+    where = f"{m.device}, {m.cache}" if m else ""
+    time = f"{units.seconds(m.median_s)} per SpMV on {where}" if m else f"{kernel} is predicted, not measured"
+    on_cpu = m is not None and m.backend == "cpu"
+    return (ON_CPU if on_cpu else ON_GPU) + SPMV.format(time=time, kernel=kernel)
 
 
 def archive_of(finding: Finding) -> str:

@@ -14,12 +14,12 @@ FAINTEST = 70
 """Opacity (0 … 255) of a cell with one nonzero."""
 
 
-def thumbnail(counts: Sequence[Sequence[int]]) -> bytes:
-    """Return a PNG of at most SIDE × SIDE pixels, transparent where empty; counts: nonzeros per cell [row][column]."""
+def thumbnail(counts: Sequence[Sequence[int]], side: int = SIDE) -> bytes:
+    """Return a PNG of at most side × side pixels, transparent where empty; counts: nonzeros per cell [row][column]."""
     cells = np.asarray(counts, np.int64)
     if cells.ndim != 2 or cells.size == 0:
         cells = np.zeros((1, 1), np.int64)
-    steps = [-(-side // SIDE) for side in cells.shape]
+    steps = [-(-length // side) for length in cells.shape]
     for axis, step in enumerate(steps):
         cells = np.add.reduceat(cells, np.arange(0, cells.shape[axis], step), axis=axis)
     scaled = np.log1p(cells) / max(float(np.log1p(cells.max())), 1.0)

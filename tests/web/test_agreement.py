@@ -5,23 +5,20 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 
 from gpu_engine.findings import batched, formats, pagerank, reduced_spmv, scaling
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.finding import gain
-from gpu_engine.findings.formats.groups import baseline_of, crossovers, group_by_facet, products_to_pay, time_to
+from gpu_engine.findings.formats.for_n import cost_of, total_s
+from gpu_engine.findings.formats.groups import baseline_of, group_by_facet, once_s, products_to_pay
 from gpu_engine.findings.overall_ranking import answers
 from gpu_engine.findings.pagerank.adaptive import pairs_of, pays
 from gpu_engine.findings.pagerank.runs import KINDS, is_adaptive, is_refined, run_groups
 from gpu_engine.recordings import files as recordings
 from gpu_engine.text import units
 from gpu_engine.verdicts.verdict import compare, verdict_text
-from web.figures.formats import conversion
-from web.figures.formats import products as figure_of_products
-from web.figures.formats.groups import by_place, quiet
 
 STUDIES = {
     "formats": formats,
@@ -142,54 +139,18 @@ def test_segments_and_refinement_are_apart(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", files("formats"))
-def test_table_figures_and_choice_have_one_break_even(path: str) -> None:
-    """The column of the table, the figure of conversions and that of n products are made of one number."""
-    data, same = data_of(path), 0
-    points = {
-        (place, point.matrix, point.measurement.kernel): point.products
-        for place, own in conversion.info(data).points.items()
-        for point in own
-    }
-    names = {m_id: data.matrix(m_id).name for m_id in {m.matrix_id for m in data.measurements}}
-    for (_, device, cache), facet in group_by_facet(data.measurements).items():
-        baseline = baseline_of([m for m in facet if m.median_s], data.baseline)
-        for m in facet:
-            key = ((device, cache), names[m.matrix_id], m.kernel)
-            if m is not baseline and key in points:
-                assert points[key] == products_to_pay(m, baseline)
-                same += 1
-    assert same
-    for place, groups in by_place(data.measurements).items():
-        for subject, group in quiet(groups).items():
-            steps = crossovers(group)
-            (panel,) = figure_of_products.info(replace(data, measurements=list(group))).panels or (None,)
-            if panel is None or not steps:
-                continue
-            assert panel.steps == tuple((n, m.kernel) for n, m in steps), (place, subject)
-            for (_, before), (n, after) in pairwise(steps):
-                assert n == max(1, products_to_pay(after, before) or 1), (place, subject)
-
-
-@pytest.mark.parametrize("path", files("formats"))
 def test_a_break_even_is_where_the_times_cross(path: str) -> None:
     for group in group_by_facet(data_of(path).measurements).values():
         baseline = baseline_of([m for m in group if m.median_s], "")
         for m in group:
             n = products_to_pay(m, baseline)
-            if baseline is None or n is None or math.isinf(n) or n < 2 or time_to(baseline, 1) is None:
+            if baseline is None or n is None or math.isinf(n) or n < 2 or once_s(baseline) is None:
                 continue
-            assert (time_to(m, int(n)) or 0.0) <= (time_to(baseline, int(n)) or 0.0) * (1 + 1e-12)
-            assert (time_to(m, int(n) - 1) or 0.0) > (time_to(baseline, int(n) - 1) or 0.0) * (1 - 1e-12)
-
-
-@pytest.mark.parametrize("path", files("formats"))
-def test_the_kernel_for_n_products_is_the_least_of_the_bars(path: str) -> None:
-    for panel in figure_of_products.info(data_of(path)).panels:
-        if panel.matrices < 2:
-            continue
-        for number in range(len(figure_of_products.PRODUCTS)):
-            least = min(choices[number].mean for choices in panel.choices.values())
-            assert panel.choices[panel.chosen(number)][number].mean == pytest.approx(least, rel=1e-9)
+            cost, rival = cost_of(m), cost_of(baseline)
+            assert cost
+            assert rival
+            assert total_s(cost, int(n)) <= total_s(rival, int(n)) * (1 + 1e-12)
+            assert total_s(cost, int(n) - 1) > total_s(rival, int(n) - 1) * (1 - 1e-12)
 
 
 def test_every_recording_is_looked_at() -> None:

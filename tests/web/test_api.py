@@ -8,7 +8,6 @@ from web.figure_sources import SOURCES
 from web.figures.bandwidth import BANDWIDTH
 from web.figures.case_history import CASE_HISTORY
 from web.figures.history import HISTORY
-from web.figures.home_chart import HEADLINE
 from web.figures.matrix import MATRIX_FIGURES
 from web.studies import PAGES
 
@@ -17,7 +16,6 @@ def test_every_figure_is_listed(client: TestClient) -> None:
     document = client.get("/api/v1/figures").json()
     assert [(item["name"], item["title"], item["needs"]) for item in document["items"]] == [
         *((figure.name, figure.title, page.name) for page in PAGES for figure in page.figures),
-        (HEADLINE.name, HEADLINE.title, "formats"),
         *((figure.name, figure.title, "matrix") for figure in MATRIX_FIGURES),
         (HISTORY.name, HISTORY.title, "matrix"),
         (CASE_HISTORY.name, CASE_HISTORY.title, "case"),

@@ -53,11 +53,11 @@ def test_a_batch_of_each_matrix_and_of_all_has_its_verdict_and_its_address(clien
     page = get(client, "/batched")
     assert [(line.finding.title, line.href) for line in page.context["findings"]] == [
         (
-            "2 matrices mixed (west0989 and nos3), 1\u202f000 matrices",
+            "2 matrices mixed (west0989 and nos3), 1,000 matrices",
             "/batched?matrix=m1&matrix=m2&device=cuda%3A0&cache=warm",
         ),
-        ("west0989, 1\u202f000 matrices", "/batched?matrix=m1&device=cuda%3A0&cache=warm"),
-        ("nos3, 1\u202f000 matrices", "/batched?matrix=m2&device=cuda%3A0&cache=warm"),
+        ("west0989, 1,000 matrices", "/batched?matrix=m1&device=cuda%3A0&cache=warm"),
+        ("nos3, 1,000 matrices", "/batched?matrix=m2&device=cuda%3A0&cache=warm"),
     ]
     (answer,) = page.context["answers"]
     assert answer.sentence.startswith("coo/segmented and csri/warp ")
@@ -65,12 +65,15 @@ def test_a_batch_of_each_matrix_and_of_all_has_its_verdict_and_its_address(clien
     assert ABSENT_NOTE in answer.note
     assert answer.note.endswith(FIVE_NOTE)
     alone = get(client, page.context["findings"][2].href).context
-    assert [line.finding.title for line in alone["findings"]] == ["nos3, 1\u202f000 matrices"]
-    assert {row[4] for row in page.context["conclusions"].tables[0].table.rows} == {ON_GPU}
+    assert [line.finding.title for line in alone["findings"]] == ["nos3, 1,000 matrices"]
+    statements = get(client, "/batched?view=conclusions").context["conclusions"]
+    assert {row[4] for row in statements.tables[0].table.rows} == {ON_GPU}
 
 
 def test_without_two_matrices_of_a_kind_their_figure_is_a_sentence(client: TestClient, batched: str) -> None:
-    (density,) = (f for f in get(client, "/batched?job=j3").context["figures"] if f.name == "batched-density")
+    (density,) = (
+        f for f in get(client, "/batched?job=j3&view=batched-density").context["figures"] if f.name == "batched-density"
+    )
     assert (density.table, density.chart.version) == (None, "0")
     assert density.note
 
@@ -82,8 +85,8 @@ def test_the_address_chooses_the_size_and_the_operation(client: TestClient, data
     assert {line.finding.axes["batch"] for line in context["findings"]} == {"10"}
     (sizes,) = context["selects"]
     assert [(choice.value, choice.chosen) for choice in sizes.options] == [("", False), ("10", True), ("1000", False)]
-    assert context["hidden"] == (("job", "j3"),)
-    assert [switch.label for switch in context["switches"]] == ["Cache", "Device"], "one operation is no choice"
+    assert context["hidden"] == (("job", "j3"), ("batch", "10"))
+    assert [switch.label for switch in context["switches"]] == ["Device", "Cache"], "one operation is no choice"
     (both,) = (s for s in get(client, "/batched?job=j4").context["switches"] if s.label == "Operation")
     assert [(link.text, link.current) for link in both.links] == [("y=Ax+y", True), ("y=Ax", False)]
     there = get(client, both.links[1].href).context
@@ -92,17 +95,13 @@ def test_the_address_chooses_the_size_and_the_operation(client: TestClient, data
     assert [trace["x"] for trace in drawn["data"]] == [[7.0]]
 
 
-def test_the_page_of_a_job_has_the_largest_batches_and_a_figure_of_what_it_measured(
-    client: TestClient, database: Database, batched: str
-) -> None:
+def test_the_page_of_a_job_has_the_largest_batches(client: TestClient, database: Database, batched: str) -> None:
     page = get(client, "/jobs/j3").context
-    assert [line.finding.axes["batch"] for line in page["findings"]] == ["1000"] * 3
-    assert page["chart"].url == "/api/v1/figures/batched-winners?job=j3&cache=warm"
+    assert [group.row.finding.axes["batch"] for group in page["groups"]] == ["1000"] * 3
     cold = [multiplied("csr/smart", 7.0, cache="cold", matrix="m1")]
     add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, cold, study="batched")
     page = get(client, "/jobs/j4").context
-    assert [line.finding.cache for line in page["findings"]] == ["cold"]
-    assert "csr/smart on 1" in page["chart"].summary
+    assert [group.row.finding.cache for group in page["groups"]] == ["cold"]
 
 
 def titles(client: TestClient, address: str) -> list[str]:
@@ -121,7 +120,7 @@ def test_a_newer_job_of_its_first_matrix_alone_does_not_hide_a_mixture(
     # A mixture is neither of its first matrix nor of any other.
     for matrix in ("m1", "m2"):
         assert len(titles(client, f"/batched?matrix={matrix}&device=cuda:0")) == 1
-        assert all("mixed" not in line.finding.title for line in get(client, f"/matrices/{matrix}").context["findings"])
+        assert all("mixed" not in line.finding.title for line in get(client, f"/matrices/{matrix}").context["others"])
 
 
 def test_mixtures_of_one_first_matrix_stand_beside_each_other_each_of_its_newest_job(
@@ -145,7 +144,7 @@ def test_mixtures_of_one_first_matrix_stand_beside_each_other_each_of_its_newest
     add_job(database, "j7", "cuda:0", JobState.SUCCEEDED, mixed("m1", "m2", "m3"), ("m1", "m2", "m3"), study="batched")
     of_two = get(client, "/batched?matrix=m1&matrix=m2&device=cuda:0").context["findings"]
     assert [line.finding.title for line in of_two if "mixed" in line.finding.title] == [
-        "2 matrices mixed (west0989 and nos3), 1\u202f000 matrices"
+        "2 matrices mixed (west0989 and nos3), 1,000 matrices"
     ]
 
 
@@ -159,7 +158,7 @@ def test_recorded_batches_name_their_members(client: TestClient, database: Datab
     assert titles == ["2 matrices mixed", "a grid"]
     there = get(client, page.context["findings"][0].href).context["findings"]
     assert [line.finding.title.partition(",")[0] for line in there] == titles
-    (mixtures,) = (figure for figure in page.context["figures"] if figure.name == "batched-mixed")
+    (mixtures,) = get(client, "/batched?view=batched-mixed").context["figures"]
     assert {row[-1] for row in mixtures.table.rows} == {"grid, elsewhere"}
 
 
@@ -173,6 +172,6 @@ def test_all_matrices_of_a_job_are_shown(client: TestClient, database: Database,
 def test_what_was_skipped_says_why(client: TestClient, database: Database, batched: str) -> None:
     found = [multiplied("csr/smart", 7.0, matrix="m1"), refused("cusparse/chain", "one launch a problem", matrix="m1")]
     add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, found, study="batched")
-    page = get(client, "/batched?job=j4")
+    page = get(client, "/batched?job=j4&view=cases")
     assert page.context["findings"][0].finding.rows[-1].reason == "one launch a problem"
-    assert "cusparse/chain skipped: one launch a problem." in words(page.text)
+    assert "one launch a problem" in words(page.text)

@@ -7,7 +7,6 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from server.collection import download as download_module
-from server.collection.index import shipped
 from server.db import Database
 from server.models import MatrixRow, MatrixState
 from tests.collection_site import ADDRESS, Site, serve_from
@@ -37,9 +36,9 @@ def test_a_name_leads_to_its_matrix_which_says_where_from(site: Site, client: Te
     answer = post(client, "/matrices/fetch", data={"name": "HB/bcsstk16"})
     assert answer.status_code == 303
     page = settled(client, answer.headers["location"])
-    assert page.context["source"] == "SuiteSparse Matrix Collection: HB/bcsstk16"
+    assert page.context["structure"].facts[-1][1].startswith("SuiteSparse Matrix Collection: HB/bcsstk16, ")
     source = client.get(f"/api/v1{answer.headers['location']}").json()["source"]
-    said = page.context["notes"][0]
+    said = page.context["structure"].notes[0]
     assert said.startswith(f"Fetched from {ADDRESS}/MM/HB/bcsstk16.tar.gz on {source['fetched_at'][:10]}: ")
     assert said.endswith(f"sha256 {source['sha256']}.")
     assert words(said) in words(page.text)
@@ -57,20 +56,9 @@ def test_a_fetch_that_failed_says_why_and_can_be_begun_again(site: Site, client:
     path = post(client, "/matrices/fetch", data={"name": "HB/bcsstk16"}).headers["location"]
     page = settled(client, path)
     assert "Connection reset by peer" in words(page.text)
-    assert (page.context["fetch"], "Fetch it again" in page.text) == ("HB/bcsstk16", True)
-    assert post(client, "/matrices/fetch", data={"name": page.context["fetch"]}).headers["location"] == path
+    assert (page.context["actions"].fetch, 'id="fetch-button"' in page.text) == ("HB/bcsstk16", True)
+    assert post(client, "/matrices/fetch", data={"name": page.context["actions"].fetch}).headers["location"] == path
     assert settled(client, path).context["matrix"].state == "ready"
-
-
-def test_the_form_suggests_names_and_says_how_many_are_known(site: Site, client: TestClient) -> None:
-    page = client.get("/matrices", headers=HTML)
-    by_name = page.context["by_name"]
-    assert [choice.value for choice in by_name.names] == list(shipped().entries)
-    assert {c.value: c.text for c in by_name.names}["HB/bcsstk16"] == "290\u202f378 nonzeros"
-    assert by_name.known == "69 known matrices; entering any other name downloads the complete list."
-    client.post("/api/v1/collection/index")
-    known = client.get("/matrices", headers=HTML).context["by_name"].known
-    assert known == "71 known matrices."
 
 
 def test_a_recorded_matrix_is_fetched_by_a_button(site: Site, client: TestClient, database: Database) -> None:
@@ -78,8 +66,7 @@ def test_a_recorded_matrix_is_fetched_by_a_button(site: Site, client: TestClient
         source = {"kind": "collection", "name": "HB/bcsstk16"}
         session.add(MatrixRow(id="r", name="b", state=MatrixState.RECORDED, sha256="x", source=source, created_at=1.0))
     page = client.get("/matrices/r", headers=HTML)
-    assert (page.context["fetch"], "Fetch it</button>" in page.text) == ("HB/bcsstk16", True)
-    assert "Source: HB/bcsstk16 in the SuiteSparse Matrix Collection." in words(page.text)
+    assert (page.context["actions"].fetch, 'id="fetch-button"' in page.text) == ("HB/bcsstk16", True)
 
 
 def test_where_nothing_is_fetched_nothing_offers_it(client: TestClient, database: Database) -> None:
@@ -88,5 +75,5 @@ def test_where_nothing_is_fetched_nothing_offers_it(client: TestClient, database
         session.add(
             MatrixRow(id="rec", name="web", state=MatrixState.FAILED, sha256="x", source=source, created_at=1.0)
         )
-    assert client.get("/matrices", headers=HTML).context["by_name"] is None
-    assert client.get("/matrices/rec", headers=HTML).context["fetch"] == ""
+    assert client.get("/?name=T/other", headers=HTML).context["missing"].fetch == ""
+    assert client.get("/matrices/rec", headers=HTML).context["actions"].fetch == ""

@@ -15,7 +15,8 @@ from server.catalogue import FACETS
 from server.models import MatrixRow
 from tests.samples.formats import HOSTILE
 from tests.samples.recording import sample
-from tests.web.conftest import ON_GPU, Lab, add_study, get
+from tests.web.conftest import Lab, add_study, get
+from web.palette import mark_of
 from web.thumbnails import COLOR, FAINTEST, thumbnail
 from web.views import catalogue
 from web.views.catalogue import SOURCES
@@ -95,9 +96,14 @@ def test_every_facet_of_the_page_is_one_of_the_list() -> None:
 
 def test_what_leads_and_where_it_was_measured(client: TestClient, imported: None, lab: Lab) -> None:
     lines = {line.matrix.name: line for line in get(client, "/matrices?source=all").context["matrices"]}
-    assert (lines["cnr-2000"].best, lines["cnr-2000"].measured_on) == ("csr/vector", f"cpu, {ON_GPU}")
-    assert (lines["a grid"].best, lines["a grid"].measured_on) == ("csr/vector", "NVIDIA H200 (recorded)")
-    assert (lines["failed.mtx"].best, lines["failed.mtx"].measured_on) == ("", "")
+    assert (lines["cnr-2000"].best, lines["cnr-2000"].measured_on) == ("csr/vector", "CPU, H200 (cuda:0)")
+    assert (lines["a grid"].best, lines["a grid"].measured_on) == ("csr/vector", "H200")
+    assert lines["cnr-2000"].mark == mark_of("csr/vector")
+    assert (lines["failed.mtx"].best, lines["failed.mtx"].mark, lines["failed.mtx"].measured_on) == ("", ("", ""), "")
+
+
+def test_the_first_sentence_counts_all_matrices(client: TestClient, imported: None, lab: Lab) -> None:
+    assert re.findall(r"\d+", get(client, "/matrices").context["counts"]) == ["4", "2"]
 
 
 def test_a_matrix_with_values_has_a_small_picture(client: TestClient, lab: Lab) -> None:
@@ -124,7 +130,7 @@ def test_generators_say_what_they_make(client: TestClient) -> None:
     (family,) = (f for f in get(client, "/matrices?generator=rmat").context["generators"] if f.chosen)
     assert (family.name, family.expectation) == (
         "rmat",
-        "About 1\u202f048\u202f576 nonzeros, 12.6\u202fMB of columns and values.",
+        "About 1,048,576 nonzeros, 12.6\u202fMB of columns and values.",
     )
     call = {"generator": "stencil", "points": 5, "nx": 3, "ny": 2}
     predicted = client.post("/api/v1/matrices/generate/preview", json=call).json()

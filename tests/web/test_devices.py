@@ -1,4 +1,4 @@
-"""`/devices`: each with the curve of its bandwidth."""
+"""Devices on `/service`: each with the curve of its bandwidth."""
 
 from fastapi.testclient import TestClient
 
@@ -6,8 +6,8 @@ from tests.web.conftest import PROFILE, Lab, get
 
 
 def test_a_device_whose_bandwidth_is_known_has_its_curve_and_numbers(client: TestClient, lab: Lab) -> None:
-    page = get(client, "/devices")
-    charts = {device.id: device.chart for device in page.context["devices"]}
+    page = get(client, "/service")
+    charts = {device.row.id: device.row.chart for device in page.context["devices"]}
     assert charts["cuda:0"] is None
     assert (charts["cpu"].id, charts["cpu"].version) == ("bandwidth-cpu", PROFILE.measured_at)
     drawn = client.get(charts["cpu"].url).json()
@@ -16,7 +16,7 @@ def test_a_device_whose_bandwidth_is_known_has_its_curve_and_numbers(client: Tes
         "title": "Bandwidth by footprint",
         "lines": ["A laptop's processor, measured 2026-11-21"],
     }
-    assert page.text.count('<details id="bandwidth-cpu-numbers">') == 1
+    assert page.text.count('id="bandwidth-cpu"') == 1
 
 
 def test_the_figure_is_of_one_device_that_was_measured(client: TestClient, lab: Lab) -> None:

@@ -14,6 +14,7 @@ from server.models import JobRow
 from tests.samples.recording import sample
 from tests.server.test_recordings import file_of
 from tests.web.conftest import Lab, words
+from tests.web.studies.reader import Reader
 
 HTML = {"Accept": "text/html"}
 MATRIX = b"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1.0\n"
@@ -97,10 +98,9 @@ def test_chosen_matrices_are_a_set_that_pages_show(client: TestClient, lab: Lab)
     assert by_set.context["matrix_count"] == "2 matrices"
     assert by_set.context["findings"] == by_name.context["findings"]
     # What the page links to says the set, and a choice among its matrices does not.
-    assert {(f"set={chosen.id}" in link.href, "matrix=" in link.href) for link in by_set.context["downloads"]} == {
-        (True, False)
-    }
-    assert not {name for name, _ in by_set.context["hidden"]} & {"set", "matrix"}
+    assert by_set.context["query"] == f"set={chosen.id}"
+    (form,) = (form for form in Reader(by_set.text).forms if any(name == "matrix" for name, _, _ in form))
+    assert not {name for name, _, hidden in form if hidden} & {"set", "matrix"}
     figure, csv = (client.get(f"{url}?set={chosen.id}") for url in ("/api/v1/figures/side-by-side", "/formats.csv"))
     assert (
         figure.json() == client.get(f"/api/v1/figures/side-by-side?matrix={'&matrix='.join(chosen.matrix_ids)}").json()
@@ -140,9 +140,9 @@ def test_every_page_form_has_an_api_of_its_address(client: TestClient) -> None:
 
 def test_an_imported_recording_leads_to_the_devices_and_is_one_of_them(client: TestClient) -> None:
     answer = post(client, "/recordings", files={"file": ("r.json.gz", file_of(sample()))}, data={"name": "node7"})
-    assert (answer.status_code, answer.headers["location"]) == (303, "/devices")
-    shown = client.get("/devices", headers=HTML).context["devices"]
-    assert [(device.id, device.name) for device in shown] == [("recorded:node7", "NVIDIA H200 (recorded)")]
+    assert (answer.status_code, answer.headers["location"]) == (303, "/service#devices")
+    shown = client.get("/service", headers=HTML).context["devices"]
+    assert [(device.row.id, device.row.name) for device in shown] == [("recorded:node7", "NVIDIA H200 (recorded)")]
     refused = post(client, "/recordings", files={"file": ("r.json.gz", b"none")})
     assert (refused.status_code, refused.template.name) == (422, "error.html")
 
@@ -153,4 +153,5 @@ def test_a_recorded_matrix_that_only_a_file_knows_says_which(client: TestClient)
     data = file_of(replace(given, matrices=(own, given.matrices[1])))
     assert post(client, "/recordings", files={"file": ("r.json.gz", data)}).status_code == 303
     shown = client.get(f"/matrices/recorded-{own.fingerprint[:16]}", headers=HTML)
-    assert "Source: file mine.mtx on another machine. If you have that file, upload it." in words(shown.text)
+    assert shown.context["actions"].origin.file == "mine.mtx"
+    assert "file mine.mtx, upload it" in words(shown.text)

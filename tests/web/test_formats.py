@@ -16,6 +16,14 @@ from web import components
 from web.kernels import PRESETS
 from web.studies.formats import FORMATS
 
+NONE = components.Chart("", "", "0", "")
+
+
+def figure_of(client: TestClient, address: str, name: str) -> Any:
+    """The figure of that name, open on the page."""
+    (figure,) = get(client, f"{address}&view={name}").context["figures"]
+    return figure
+
 
 def test_it_starts_warm(client: TestClient, lab: Lab) -> None:
     context = get(client, "/formats").context
@@ -44,7 +52,7 @@ def test_chosen_matrices_without_results_are_counted(client: TestClient, lab: La
 def test_the_chosen_matrices_and_the_newest_others_are_offered(
     client: TestClient, lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("web.views.study.CHOICES_MAX", 1)
+    monkeypatch.setattr("web.views.chips.CHOICES_MAX", 1)
     context = get(client, f"/formats?device=cpu&matrix={lab.hostile}").context
     assert context["matrices"] == (components.Choice(lab.hostile, HOSTILE, True),)
     both = get(client, f"/formats?device=cpu&matrix={lab.hostile}&matrix={lab.matrix}").context
@@ -52,19 +60,16 @@ def test_the_chosen_matrices_and_the_newest_others_are_offered(
 
 
 def test_a_pair_that_nothing_has_measured_is_a_sentence(client: TestClient, lab: Lab) -> None:
-    response = get(client, "/formats?job=j1&pair=pellr&pair=hyb")
-    (ratio,) = (figure for figure in response.context["figures"] if figure.name == "ratio")
+    response = get(client, "/formats?job=j1&pair=pellr&pair=hyb&view=ratio")
+    (ratio,) = response.context["figures"]
     assert (ratio.chart.version, ratio.table) == ("0", None)
     assert ratio.note
     assert ratio.note in words(response.text)
-    assert f"“{ratio.heading}”" not in response.context["hidden_figures"]
 
 
 def test_a_lone_matrix_has_no_pair_to_choose(client: TestClient, lab: Lab) -> None:
     context = get(client, "/formats?job=j1&matrix=m1").context
     assert [field.id for field in context["selects"]] == ["baseline"]
-    hidden = [figure.title for figure in FORMATS.figures if figure.matrices_min > 1]
-    assert re.findall("“(.*?)”", context["hidden_figures"]) == hidden
     assert [answer.sentence for answer in context["answers"]] == [
         f"csr/vector is fastest of cnr-2000 on cpu: 800{THIN}µs."
     ]
@@ -74,9 +79,9 @@ def test_devices_stand_beside_each_other_where_two_are_chosen(client: TestClient
     add_job(lab.database, "j9", "cuda:0", JobState.SUCCEEDED, study_of(lab.hostile, "cuda:0", 0.02))
 
     def seen(query: str) -> tuple[str, bool, str]:
-        context = get(client, f"/formats?{query}").context
-        (systems,) = (figure for figure in context["figures"] if figure.name == "systems")
-        return systems.chart.version, systems.table is not None, context["hidden_figures"]
+        context = get(client, f"/formats?{query}&view=systems").context
+        systems = next(iter(context["figures"]), None)
+        return getattr(systems, "chart", NONE).version, bool(systems and systems.table), context["hidden_figures"]
 
     title = FORMATS.figure("systems").title
     assert seen("device=cpu") == ("0", False, f"Select all devices to see “{title}”.")
@@ -89,10 +94,9 @@ def test_the_address_chooses_the_pair_and_the_baseline(client: TestClient, lab: 
     chosen = {field.id: [each.value for each in field.options if each.chosen] for field in context["selects"]}
     assert chosen == {"baseline": ["coo/segmented"], "pair-first": ["coo"], "pair-second": ["csr"]}
     assert [choice.value for choice in context["selects"][1].options] == ["", "coo", "csr"]
-    tables = {figure.name: figure.table for figure in context["figures"]}
-    assert {row[0] for row in tables["ratio"].rows} == {"coo vs csr"}
-    assert {row[-1] for row in tables["conversion"].rows} == {"coo/segmented"}
-    assert tables["formats"] is None, "its table is that of the finding"
+    ratio = figure_of(client, "/formats?job=j1&pair=coo&pair=csr", "ratio")
+    assert {row[0] for row in ratio.table.rows} == {"coo vs csr"}
+    assert {line.finding.baseline for line in context["findings"]} == {"coo/segmented"}
 
 
 def test_a_whole_job_is_preferred_to_a_newer_one_under_way(client: TestClient, lab: Lab) -> None:
@@ -141,20 +145,13 @@ def test_a_set_of_matrices_is_kept_by_its_address(client: TestClient, lab: Lab) 
 
 
 def test_names_of_kernels_are_code(client: TestClient, lab: Lab) -> None:
-    text = get(client, "/formats?job=j1").text
-    assert "<code>csr/vector</code> is fastest on cpu, warm" in text
-    assert re.search("<code>csr/vector</code> [^<]* over 2 matrices", text)
-
-
-def test_findings_of_both_cache_states_are_told_apart_on_the_page_of_a_job(client: TestClient, lab: Lab) -> None:
-    said = words(get(client, "/jobs/j1").text)
-    assert "cnr-2000 · cpu · cold" in said
-    assert "cnr-2000 · cpu · warm" in said
+    verdicts, ranking = (get(client, f"/formats?job=j1&view={view}").text for view in ("verdicts", "ranking"))
+    assert "<code>csr/vector</code> is fastest on cpu, warm" in verdicts
+    assert re.search("<code>csr/vector</code> [^<]* over 2 matrices", ranking)
 
 
 def test_the_formats_of_the_papers_figures_are_one_click_away(client: TestClient, lab: Lab) -> None:
-    page = get(client, "/formats?job=j1&series=figure-12").context
-    (side,) = (figure for figure in page["figures"] if figure.name == "side-by-side")
+    side = side_by_side(client, "/formats?job=j1&series=figure-12")
     (switch,) = side.switches
     assert [(link.text, link.current) for link in switch.links] == [
         ("all", False),
@@ -163,13 +160,10 @@ def test_the_formats_of_the_papers_figures_are_one_click_away(client: TestClient
     ]
     assert "series=figure-11" in switch.links[1].href
     assert "Figure 12" in side.chart.summary
-    lone = get(client, "/formats?job=j1&matrix=m1").context["figures"]
-    assert not any(figure.switches for figure in lone)
 
 
 def side_by_side(client: TestClient, address: str) -> Any:
-    page = get(client, address).context
-    return next(figure for figure in page["figures"] if figure.name == "side-by-side")
+    return figure_of(client, address, "side-by-side")
 
 
 def test_the_matrices_of_the_heatmap_are_sorted_by_links_and_by_a_kernel(client: TestClient, lab: Lab) -> None:
@@ -181,8 +175,11 @@ def test_the_matrices_of_the_heatmap_are_sorted_by_links_and_by_a_kernel(client:
         ("mean row length", False),
         ("speedup over baseline", False),
     ]
-    assert [link.href for link in switch.links[:2]] == ["/formats?job=j1&sort=-sigma", "/formats?job=j1&sort=nnz"]
-    turned = side_by_side(client, switch.links[0].href)
+    assert [link.href for link in switch.links[:2]] == [
+        "/formats?job=j1&sort=-sigma&view=side-by-side",
+        "/formats?job=j1&sort=nnz&view=side-by-side",
+    ]
+    turned = side_by_side(client, switch.links[0].href.removesuffix("&view=side-by-side"))
     assert [link.text for link in turned.switches[1].links if link.current] == ["σ ↓"]
     assert "by descending σ" in turned.chart.summary
     (form,) = side.forms
@@ -194,7 +191,7 @@ def test_the_matrices_of_the_heatmap_are_sorted_by_links_and_by_a_kernel(client:
     by_kernel = side_by_side(client, "/formats?job=j1&sort=-coo/segmented")
     assert not any(link.current for link in by_kernel.switches[1].links)
     assert [choice.value for choice in by_kernel.forms[0].fields[0].choices if choice.chosen] == ["-coo/segmented"]
-    assert by_kernel.forms[0].hidden == (("job", "j1"),)
+    assert by_kernel.forms[0].hidden == (("job", "j1"), ("view", "side-by-side"))
     assert "sort=-coo%2Fsegmented" in by_kernel.chart.url
     assert client.get("/formats?sort=rows").status_code == 422
 
@@ -202,7 +199,7 @@ def test_the_matrices_of_the_heatmap_are_sorted_by_links_and_by_a_kernel(client:
 def test_the_papers_statements_and_its_equations_stand_on_the_page(client: TestClient, lab: Lab) -> None:
     for kernel in ("pellr/thread", "ellr/thread"):
         add_measurement(lab.database, "j1", timed(kernel, 1e-3))
-    context = get(client, "/formats?job=j1").context
+    context = get(client, "/formats?job=j1&view=conclusions").context
     (table,) = (titled.table for titled in context["conclusions"].tables)
     assert {row[-2:] for row in table.rows} == {("cpu", "warm")}
     (structure,) = (titled.table for titled in context["features"].tables)
@@ -223,7 +220,9 @@ def test_a_preset_of_kernels_unfolds_its_rows_and_compares_with_all(client: Test
         (answer,) = context["answers"]
         rows[kernels] = [row[0] for row in answer.table.rows]
         assert [link.text for link in context["kernels"].presets if link.current] == [PRESETS[kernels]]
-        profile, rate = (f for f in context["figures"] if f.name in ("performance-profile", "rate"))
+        profile, rate = (
+            figure_of(client, f"/formats?job=j1&kernels={kernels}", name) for name in ("performance-profile", "rate")
+        )
         assert (" kernels." in profile.chart.summary.splitlines()[0]) == (kernels != "all")
         assert {cell for row in profile.table.rows for cell in row} >= {"csr/vector", "split/tile"}, "compared with all"
         assert client.get(rate.chart.url).status_code == 200

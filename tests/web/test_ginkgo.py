@@ -1,6 +1,7 @@
 """Results of Ginkgo's benchmark on the pages: no rounds, no intervals, no floors, and no error."""
 
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from fastapi.testclient import TestClient
@@ -37,11 +38,11 @@ def own(database: Database, add_matrix: AddMatrix) -> str:
 
 
 def test_every_page_shows_the_device(client: TestClient, own: str) -> None:
-    for page in ("/", "/devices", "/matrices?source=all", f"/matrices/{own}", "/papers", f"/formats?device={A100}"):
+    for page in ("/", "/service", "/matrices?source=all", f"/matrices/{own}", "/papers", f"/formats?device={A100}"):
         assert client.get(page, headers={"Accept": "text/html"}).status_code == 200, page
     for figure in FORMATS.figures:
         assert client.get(f"/api/v1/figures/{figure.name}?device={A100}").status_code == 200, figure.name
-    (_, device) = get(client, "/devices").context["devices"]
+    device = get(client, "/service").context["devices"][1].row
     assert (device.id, device.memory, device.cache, device.rate, device.points) == (A100, "–", "–", "–", ())
     assert "seconds" in dict(device.details)["times"]
 
@@ -65,9 +66,10 @@ def test_nothing_is_faster_or_slower_there(client: TestClient, own: str) -> None
 
 
 def test_results_stand_beside_ones_own_and_are_compared_by_their_ratio(client: TestClient, own: str) -> None:
-    page = get(client, f"/matrices/{own}")
-    found = [(line.finding.device, line.finding.leaders) for line in page.context["findings"]]
-    assert found == [("cpu", ("csr/vector",)), ("a100 (recorded)", ("ginkgo/ell",))]
+    for device, fastest in (("cpu", "csr/vector"), (A100, "ginkgo/ell")):
+        page = get(client, f"/matrices/{own}?device={device}").context
+        assert page["kernels"].rows[0].kernel == fastest
+        assert [parse_qs(urlsplit(link.href).query)["device"] for link in page["devices"] if link.current] == [[device]]
     pair = get(client, f"/devices/compare?first=cpu&second={A100}")
     (row,) = pair.context["matrices"].rows
     assert (row[0], row[2], row[4]) == ("tall", "csr/vector", "ginkgo/ell")
@@ -85,7 +87,7 @@ def test_an_imported_device_comes_after_those_of_the_release(client: TestClient,
     row, _ = import_recordings.take(database, recording_of(sample()), "h200")
     with database.write() as session:
         session.merge(row).imported = False
-    offered = [device.id for device in get(client, "/devices").context["devices"]]
+    offered = [device.row.id for device in get(client, "/service").context["devices"]]
     assert offered == ["cpu", "recorded:h200", A100]
     chosen = get(client, "/papers/pellr").context["devices"]
     assert [link.text for link in chosen if link.current] == ["NVIDIA H200 (recorded)"]

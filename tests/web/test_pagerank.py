@@ -1,5 +1,8 @@
 """What only `/pagerank` has: graphs, another schedule to replay, traces, and times of a CPU called so."""
 
+import re
+from typing import Any
+
 import pytest
 from fastapi.testclient import TestClient
 
@@ -9,7 +12,7 @@ from server.models import JobState
 from tests.conftest import AddMatrix
 from tests.samples.pagerank import ran
 from tests.web.conftest import CPU, GPU, ON_GPU, add_job, add_study, get, sample_matrix, words
-from web.studies.pagerank import CPU_CAVEAT
+from web.studies.pagerank import CPU_CAVEAT, PAGERANK
 
 
 @pytest.fixture
@@ -31,7 +34,7 @@ def test_times_of_a_cpu_are_called_so(client: TestClient, ranked: str) -> None:
 
 
 def test_where_figure_4_is_looked_for_there_is_a_link_to_it(client: TestClient, ranked: str) -> None:
-    page = get(client, "/pagerank?job=j3")
+    page = get(client, "/pagerank?job=j3&view=pagerank-pull")
     (pull,) = (figure for figure in page.context["figures"] if figure.name == "pagerank-pull")
     assert [link.href for link in pull.links] == ["/reduced_spmv"]
     head = page.text.partition('id="pagerank-pull-head"')[2].partition("</div>")[0]
@@ -40,7 +43,7 @@ def test_where_figure_4_is_looked_for_there_is_a_link_to_it(client: TestClient, 
 
 
 def test_graphs_say_how_many_pages_dangle(client: TestClient, ranked: str) -> None:
-    context = get(client, "/pagerank?job=j2").context
+    context = get(client, "/pagerank?job=j2&view=structure").context
     matrix = sample_matrix()
     empty = sum(int(end == begin) for begin, end in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True))
     (graphs,) = context["features"].tables
@@ -55,13 +58,13 @@ def test_graphs_say_what_was_multiplied(client: TestClient, database: Database, 
     whole = ran("csr/thread+fp64", 9, matrix="m1", links=14, dangling_pages=1)
     lower = ran("csr/thread+fp64", 9, matrix="m1", axes=(("part", "lower"),), links=7, dangling_pages=2)
     add_job(database, "j1", "cpu", JobState.SUCCEEDED, [whole[0], lower[0]], study="pagerank")
-    (graphs,) = get(client, "/pagerank?job=j1").context["features"].tables
+    (graphs,) = get(client, "/pagerank?job=j1&view=structure").context["features"].tables
     assert graphs.table.rows[0][-2:] == ("14 / 7", "1 / 2")
 
 
 def test_the_address_chooses_the_schedule_that_is_replayed(client: TestClient, ranked: str) -> None:
     def replayed(query: str) -> list[tuple[str, str, str]]:
-        context = get(client, f"/pagerank?job=j2{query}").context
+        context = get(client, f"/pagerank?job=j2&view=pagerank-what-if{query}").context
         (figure,) = (figure for figure in context["figures"] if figure.name == "pagerank-what-if")
         return [row[2:5] for row in figure.table.rows if "replayed" in row[2]]
 
@@ -72,7 +75,8 @@ def test_the_address_chooses_the_schedule_that_is_replayed(client: TestClient, r
     assert replayed("&start_segments=4&raise_at=1&stall_ratio=2&replay=csr/thread%2Bpattern") == [
         ("csr/thread+pattern replayed", "start segments 4, raise at 1, stall ratio 2", "0/0/0/113")
     ]
-    context = get(client, "/pagerank?job=j2&matrix=m1&raise_at=3&replay=csr/thread%2Bcpms4").context
+    page = get(client, "/pagerank?job=j2&matrix=m1&raise_at=3&replay=csr/thread%2Bcpms4&view=pagerank-what-if")
+    context = page.context
     ((form,),) = (figure.forms for figure in context["figures"] if figure.name == "pagerank-what-if")
     assert {field.name: field.value for field in form.fields} == {
         "start_segments": "1",
@@ -82,8 +86,15 @@ def test_the_address_chooses_the_schedule_that_is_replayed(client: TestClient, r
         "replay": "csr/thread+cpms4",
     }
     assert [choice.value for choice in form.fields[-1].choices if choice.chosen] == ["csr/thread+cpms4"]
-    assert form.hidden == (("job", "j2"), ("matrix", "m1"))
-    assert context["hidden"] == (("job", "j2"), ("raise_at", "3"), ("replay", "csr/thread+cpms4"))
+    view = ("view", "pagerank-what-if")
+    assert form.hidden == (("job", "j2"), ("matrix", "m1"), view)
+    # Each form leaves out its own fields.
+    address = (("job", "j2"), ("matrix", "m1"), view, ("raise_at", "3"), ("replay", "csr/thread+cpms4"))
+    assert context["hidden"] == address
+    (chips,) = (form for form in page.text.split("<form ")[1:] if 'type="checkbox" name="matrix"' in form)
+    chips = chips.partition("</form>")[0]
+    kept = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', chips)
+    assert tuple(kept) == tuple(pair for pair in address if pair[0] != "matrix")
     assert all(figure.forms == () for figure in context["figures"] if figure.name != "pagerank-what-if")
 
 
@@ -111,13 +122,13 @@ def test_a_schedule_that_is_none_is_refused(client: TestClient, ranked: str, que
 
 
 def test_tables_stand_below_the_figure_they_belong_to(client: TestClient, ranked: str) -> None:
-    context = get(client, "/pagerank?job=j2").context
-    under = {figure.name: [section.id for section in figure.sections] for figure in context["figures"]}
-    assert {name: ids for name, ids in under.items() if ids} == {
-        "pagerank-gamma": ["top"],
-        "pagerank-schedule": ["paper"],
-    }
-    (top,) = (section for figure in context["figures"] for section in figure.sections if section.id == "top")
+    under: dict[str, Any] = {}
+    for figure in PAGERANK.figures:
+        for drawn in get(client, f"/pagerank?job=j2&view={figure.name}").context["figures"]:
+            under |= {drawn.name: drawn.sections} if drawn.sections else {}
+    ids = {name: [section.id for section in sections] for name, sections in under.items()}
+    assert ids == {"pagerank-gamma": ["top"], "pagerank-schedule": ["paper"]}
+    (top,) = under["pagerank-gamma"]
     assert top.tables[0].table.rows[0][:4] == ("luxembourg", "cpu", "1", "7")
 
 

@@ -1,36 +1,24 @@
 """Every page by its context and its words; the client is no browser, so nothing here runs scripts."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy.orm import Session
 
-from gpu_engine.records import Measurement
-from server import devices, first_start, import_recordings, results
+from server import import_recordings
 from server.db import Database
-from server.jobs import queue
-from server.models import JobState
-from server.results import measurements
-from server.settings import Settings
-from tests.conftest import AddMatrix
-from tests.samples.formats import study_of, timed
-from tests.web.conftest import CPU, ON_EVERY_PAGE, Lab, add_job, add_measurement, get, sample_matrix, words
-from web import contexts, job_contexts, matrix_contexts
-from web.components import FindingRowView
+from tests.samples.formats import timed
+from tests.web.conftest import ON_EVERY_PAGE, Lab, add_measurement, get
+from web import contexts, home_contexts, job_contexts, matrix_contexts, service_contexts
 from web.papers import PAPERS
 from web.problem_hints import HINTS
-from web.selection import Selection
 from web.studies import PAGES as STUDY_PAGES
-from web.studies.base import StudyPage
-from web.views import home
 
 PAGES: dict[str, tuple[str, type[Any]]] = {
-    "/": ("home.html", contexts.HomePage),
+    "/": ("home.html", home_contexts.HomePage),
     "/matrices": ("matrices.html", matrix_contexts.MatricesPage),
     "/matrices/m1": ("matrix.html", matrix_contexts.MatrixPage),
     "/matrices/ingesting": ("matrix.html", matrix_contexts.MatrixPage),
@@ -44,10 +32,10 @@ PAGES: dict[str, tuple[str, type[Any]]] = {
     "/jobs/j4/compare?with=j1": ("compare.html", job_contexts.ComparePage),
     "/measure": ("measure.html", job_contexts.MeasurePage),
     "/measure?again=j1": ("measure.html", job_contexts.MeasurePage),
-    "/devices": ("devices.html", contexts.DevicesPage),
+    "/service": ("service.html", service_contexts.ServicePage),
     "/devices/compare?first=cpu&second=cuda:0": ("device_pairs.html", contexts.DevicePairPage),
     "/history?matrix=m1&device=cpu": ("history.html", contexts.HistoryPage),
-    "/papers": ("papers.html", contexts.PapersPage),
+    "/library": ("library.html", contexts.LibraryPage),
     **{paper.href: ("paper.html", contexts.PaperPage) for paper in PAPERS},
 }
 
@@ -61,7 +49,7 @@ def test_a_page_gets_its_context_and_nothing_else(client: TestClient, lab: Lab, 
     assert set(response.context) == {field.name for field in fields(context)} | ON_EVERY_PAGE
 
 
-@pytest.mark.parametrize("url", ["/", "/matrices", "/jobs", "/devices"])
+@pytest.mark.parametrize("url", ["/", "/matrices", "/jobs", "/service"])
 def test_an_empty_service_says_what_to_do(client: TestClient, url: str) -> None:
     response = get(client, url)
     assert response.status_code == 200
@@ -73,7 +61,7 @@ def test_nothing_is_loaded_from_elsewhere_and_no_script_is_inline(client: TestCl
     text = get(client, url).text
     # A link to where a paper is published loads nothing.
     own = re.sub(r'<a href="https://[^"]*" rel="noreferrer">', "", text)
-    assert re.findall(r'(?:src|href|action)="((?!/|#)[^"]*)"', own) == []
+    assert re.findall(r'\b(?:src|href|(?:form)?action)="((?!/|#)[^"]*)"', own) == []
     assert re.findall(r"<script(?![^>]*\bsrc=)", text) == []
     assert re.findall(r"\son\w+=", text) == []
     for asset in set(re.findall(r'"(/static/[^"]+)"', text)):
@@ -87,68 +75,6 @@ def test_names_of_strangers_are_text(client: TestClient, lab: Lab, url: str) -> 
     assert "&lt;b&gt;x&lt;/b&gt;" in text
 
 
-def test_home_says_the_newest_verdict_in_words(client: TestClient, lab: Lab) -> None:
-    said = words(get(client, "/").text)
-    assert "csr/vector is fastest on cpu, warm: 2.50 GFLOP/s" in said
-    assert "about 1 min 5 s left" in said
-    assert "position 1 in the queue of cpu" in said
-    assert "20.0 GB/s" in said
-
-
-def test_home_reads_the_measurements_that_it_shows_and_no_others(
-    client: TestClient, lab: Lab, add_matrix: AddMatrix, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    many = [add_matrix(sample_matrix(), f"n{number}") for number in range(6)]
-    add_job(lab.database, "j9", "cpu", JobState.SUCCEEDED, [m for matrix in many for m in study_of(matrix)])
-    asked: list[str] = []
-
-    def read(
-        session: Session, job_ids: Sequence[str], matrix_ids: Sequence[str], caches: Sequence[str]
-    ) -> list[Measurement]:
-        asked.extend(matrix_ids)
-        return measurements(session, job_ids, matrix_ids, caches=caches)
-
-    monkeypatch.setattr(results, "measurements", read)
-    assert "n3" in get(client, "/").text
-    assert sorted(asked) == sorted(many[:4])
-
-
-def test_home_makes_findings_anew_when_something_was_measured_and_shows_the_queue_as_it_is(
-    client: TestClient, lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made, newest = [], home.newest_findings
-
-    def make(session: Session, study: StudyPage, asked: Selection) -> tuple[FindingRowView, ...]:
-        made.append(study.name)
-        return newest(session, study, asked)
-
-    monkeypatch.setattr(home, "newest_findings", make)
-    before = get(client, "/").context
-    add_job(lab.database, "j40", "cpu", JobState.QUEUED, [], (lab.matrix,))
-    after = get(client, "/").context
-    assert [job.id for job in after["jobs"]] == [*(job.id for job in before["jobs"]), "j40"]
-    assert (after["findings"], made) == (before["findings"], ["formats"])
-    add_measurement(lab.database, lab.running, timed("csc/atomic", 1e-3, matrix=lab.matrix))
-    get(client, "/")
-    assert made == ["formats", "formats"]
-
-
-def test_home_says_what_is_on_its_way(client: TestClient, database: Database, add_matrix: AddMatrix) -> None:
-    assert "No results yet." in words(get(client, "/").text)
-    name = first_start.SAMPLES[0][0]
-    add_matrix(sample_matrix(), name, "s1")
-    begun = get(client, "/")
-    assert begun.context["topics"] == "jobs,matrices"
-    assert "Generating two sample matrices." in words(begun.text)
-    assert "No results yet." not in begun.text
-    devices.register(database, [CPU])
-    job = queue.submit(database, Settings(), queue.JobRequest("formats", ("s1",), device="cpu"), first_start.KEY)[0]
-    running = get(client, "/")
-    assert (running.context["sample"].id, running.context["topics"]) == (job.id, "jobs")
-    assert "queued · two generated matrices, five kernels, on cpu" in words(running.text)
-    assert "No results yet." not in running.text
-
-
 def test_home_says_that_recordings_are_read_in(
     client: TestClient, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,7 +84,6 @@ def test_home_says_that_recordings_are_read_in(
     (tmp_path / "h200" / "formats.json.gz").touch()
     import_recordings.run(database, tmp_path)
     assert "Importing the reference results" in seen[0].text
-    assert seen[0].context["topics"] == "jobs,matrices"
     assert "Importing the reference results" not in get(client, "/").text
 
 
@@ -168,10 +93,19 @@ def test_a_matrix_page_says_what_was_wrong_with_its_file(client: TestClient, lab
 
 
 def test_job_pages_follow_their_job_until_it_is_over(client: TestClient, lab: Lab) -> None:
+    add_measurement(lab.database, lab.running, timed("csr/vector", 800e-6, matrix=lab.matrix))
     running, over = get(client, "/jobs/j4").context, get(client, "/jobs/j1").context
-    assert (running["topics"], running["over"], running["status"]) == ("job:j4", False, "attempt 2, 3 of 16 cases done")
-    assert (over["topics"], over["over"], over["counts"]) == ("", True, "12 of 16 cases measured, 4 skipped.")
-    assert get(client, "/jobs/j5").context["status"] == "position 1 in the queue"
+    assert (running["topics"], running["over"], running["can_stop"]) == ("job:j4", False, True)
+    race = running["live"].race
+    # Of the four measured cases, three have a cold cache.
+    assert running["live"].phases[-1].note == f"1 of {len(race.rows) + len(race.folded)} settled"
+    assert running["under"][0].endswith("Attempt 2.")
+    assert (over["topics"], over["over"], over["live"]) == ("", True, None)
+    assert over["under"] == ("12 of 16 cases have times.",)
+    (skipped,) = over["why"]
+    assert skipped.startswith("4 ")
+    assert skipped.endswith(" skipped: needs 41 GB, 16 GB allowed")
+    assert get(client, "/jobs/j5").context["pill"].text.endswith("position 1")
     assert "The device failed." in get(client, "/jobs/j3").text
 
 
@@ -205,7 +139,7 @@ def test_every_generator_has_its_form(client: TestClient, lab: Lab) -> None:
         ("/formats?fromat=csr", 422, "'fromat'"),
         ("/jobs?state=lost", 422, "'lost'"),
         ("/matrices?sort=colour", 422, "'colour'"),
-        ("/devices?x=1", 422, "This page takes none"),
+        ("/service?x=1", 422, "This page takes none"),
         ("/static/0/app.css", 404, "Reload the page"),
     ],
 )

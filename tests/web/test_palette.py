@@ -5,7 +5,20 @@ from gpu_engine.formats import FORMATS
 from tests.samples.batched import multiplied
 from tests.samples.pagerank import ran
 from tests.samples.scaling import cold
-from web.palette import BATCHED_HUES, OKABE_ITO, OTHERS, batch_position, batch_style, style
+from web.palette import (
+    BATCHED_HUES,
+    FAMILIES,
+    FAMILY_NAMES,
+    FORMS,
+    HUES,
+    OKABE_ITO,
+    OTHERS,
+    batch_position,
+    batch_style,
+    family,
+    mark_of,
+    style,
+)
 from web.studies.batched import BATCHED
 from web.studies.pagerank import PAGERANK
 from web.studies.scaling import SCALING
@@ -16,6 +29,27 @@ def test_no_two_formats_look_alike() -> None:
     looks = [style(name) for name in names]
     assert len({(look.color, look.pattern) for look in looks}) == len(names)
     assert all(look.color != OTHERS for look in looks)
+
+
+def test_every_format_has_a_family_with_one_hue() -> None:
+    assert {entry.name for entry in FORMATS} <= {name for names in FAMILIES.values() for name in names}
+    assert len(HUES) <= 7
+    assert {*FAMILIES, "of-library"} == {*FAMILY_NAMES}
+    for name in (entry.name for entry in FORMATS):
+        assert style(name).color == HUES[family(name)]
+
+
+def test_the_mark_of_a_kernel_has_the_hue_of_its_family_and_its_own_form() -> None:
+    kernels = [entry.name_of(kernel) for entry in FORMATS for kernel in entry.kernels]
+    marks = {kernel: mark_of(kernel) for kernel in kernels}
+    assert {form for _, form in marks.values()} == {*FORMS}
+    for kernel, (color, _) in marks.items():
+        assert color == family(kernel.partition("/")[0])
+    for color in {color for color, _ in marks.values()}:
+        forms = [form for own, form in marks.values() if own == color]
+        assert len(set(forms)) == min(len(forms), len(FORMS)), "the first members differ"
+    assert mark_of("cusparse/best") == mark_of("custom:mine/first") == ("of-library", "square")
+    assert mark_of("auto/flexible")[0] == "of-none"
 
 
 def test_a_library_is_grey_and_hatched_always_the_same() -> None:
@@ -36,7 +70,7 @@ def test_no_two_kernels_of_batches_look_alike() -> None:
 
 
 def test_a_format_has_one_colour_in_all_studies_and_its_first_kernel_one_look() -> None:
-    for name in ("coo", "csr", "csri", "ell"):
+    for name in ("coo", "csr", "ell"):
         first, *others = [kernel.name for kernel in KERNELS if kernel.name.partition("/")[0] == name]
         assert batch_style(first) == style(name)
         shared = [kernel for kernel in others if kernel not in BATCHED_HUES]
@@ -57,7 +91,7 @@ def luminance(color: str) -> float:
 
 
 def test_every_colour_stands_out_from_a_light_and_a_dark_page() -> None:
-    for color in map(luminance, (*OKABE_ITO, *BATCHED_HUES.values(), OTHERS)):
+    for color in map(luminance, (*OKABE_ITO, *HUES.values(), *BATCHED_HUES.values(), OTHERS)):
         assert (luminance("#fbfbf9") + 0.05) / (color + 0.05) >= 3
         assert (color + 0.05) / (luminance("#1a1c1f") + 0.05) >= 3
 

@@ -8,7 +8,16 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.records import Measurement
 from tests.samples.formats import timed
 from web.papers.components import StatementTable
-from web.papers.statements import NOT_CHECKED, VERDICTS, Verdict, scoreboard, statement_table, verdict_counts, verdicts
+from web.papers.statements import (
+    FEW,
+    NOT_CHECKED,
+    VERDICTS,
+    Verdict,
+    scoreboard,
+    statement_table,
+    verdict_counts,
+    verdicts,
+)
 
 H100, H200 = "NVIDIA H100", "NVIDIA H200"
 LONG = "Holds for 1 of 3, geometric mean 1.20 ×. Not for " + "; ".join(f"matrix-{n} 0.99 × (slower)" for n in range(3))
@@ -23,10 +32,11 @@ def verdict(
     scope: Scope = "paper",
     study: str = "pagerank",
     numbers: str = "",
+    cases: int = 9,
 ) -> Verdict:
     """Return a verdict of a study."""
     place = ", ".join(filter(None, (device, setting)))
-    return Verdict(study, device, setting, Conclusion(text, says, numbers, place, cache, "Figure 4", scope))
+    return Verdict(study, device, setting, Conclusion(text, says, numbers, place, cache, "Figure 4", scope, cases))
 
 
 def words(table: StatementTable | None) -> list[tuple[str, str, list[str]]]:
@@ -84,10 +94,7 @@ def test_the_cache_state_is_named_where_there_are_two() -> None:
     assert verdict_counts(found, H200) == "agrees (2), seldom (1)"
     board = scoreboard(found, H200)
     assert board.verdicts == VERDICTS
-    assert [(row.label, row.counts) for row in board.rows] == [
-        (f"{H200}, warm", (2, 0, 1, 0, 0)),
-        (f"{H200}, cold", (0, 0, 0, 1, 2)),
-    ]
+    assert [(row.label, row.counts) for row in board.rows] == [(f"{H200}, warm", (2, 0, 1, 0, 0))]
 
 
 def test_the_study_is_named_only_where_two_judge_an_exhibit() -> None:
@@ -123,6 +130,24 @@ def test_long_numbers_are_folded_after_their_first_sentence() -> None:
         ("Holds for 1 of 1.", False),
     ]
     assert f"{cells[0].numbers} {cells[0].cases}" == LONG
+
+
+def test_numbers_of_few_matrices_are_not_folded() -> None:
+    table = statement_table([verdict("seldom", numbers=LONG, cases=FEW)], "")
+    assert table is not None
+    assert [(cell.numbers, cell.cases) for row in table.statements[0].rows for cell in row.cells if cell] == [
+        (LONG, "")
+    ]
+
+
+def test_a_cold_cache_with_fewer_statements_has_no_row_on_the_scoreboard() -> None:
+    warm = [verdict("agrees"), verdict("mostly", "B.")]
+    partly = scoreboard([*warm, verdict("agrees", cache="cold")], H200)
+    assert [(row.label, row.counts) for row in partly.rows] == [(f"{H200}, warm", (1, 1, 0, 0, 0))]
+    both = scoreboard([*warm, verdict("agrees", cache="cold"), verdict("agrees", "B.", cache="cold")], H200)
+    assert [row.label for row in both.rows] == [f"{H200}, warm", f"{H200}, cold"]
+    alone = scoreboard([verdict("agrees", cache="cold"), verdict("agrees", device=H100)], H200)
+    assert [row.label for row in alone.rows] == [f"{H200}, cold", f"{H100}, warm"]
 
 
 def test_verdicts_carry_the_device_of_their_results_and_the_rest_of_its_name_as_setting() -> None:

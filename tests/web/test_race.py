@@ -1,98 +1,146 @@
-"""The bars of a running job: what its rounds say so far, beside what was predicted."""
+"""The bars of a job: their order, length, and state while it runs, and what stands beside them when it is over."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
-from fastapi.testclient import TestClient
 
-from gpu_engine.advisor.gpus import GPUS
-from gpu_engine.findings.finding import INTERVAL, RANGE
-from gpu_engine.matrices.features import features
-from gpu_engine.records import Case, Interim, as_json
-from server.models import JobRow
-from tests.web.conftest import Lab, get, sample_matrix
-from web.live_bars import BARS_MAX, SLOWEST, WIDTH, JsonInterim, bars, matrix_of
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.finding import INTERVAL, RANGE, Finding
+from gpu_engine.findings.formats import findings
+from gpu_engine.records import Cache, Case, Interim, Measurement, as_json
+from gpu_engine.text.units import MISSING, THIN
+from tests.samples.formats import timed, untimed
+from web.race import ROWS_SHOWN, JsonInterim, LiveCases, Race, finding_race, folded, live_race, states
+
+KERNELS = ("csr/scalar", "csr/vector", "ell/thread", "coo/segmented")
 
 
-def interim(matrix_id: str, **medians: float) -> list[JsonInterim]:
-    """Medians in seconds by kernel, a tenth around them, of warm products but for one cold one."""
-    own = [
-        Interim(Case(matrix_id, kernel.replace("_", "/"), "warm").key, time_s, 0.9 * time_s, 1.1 * time_s, 9)
-        for kernel, time_s in medians.items()
+def case(kernel: str, cache: Cache = "warm") -> Case:
+    return Case("m", kernel, cache)
+
+
+def so_far(kernel: str, time_s: float, rounds: int = 9, cache: Cache = "warm", decided: bool = False) -> JsonInterim:
+    own = Interim(case(kernel, cache).key, time_s, None, None, rounds, decided, 0.9 * time_s, 1.1 * time_s)
+    json: JsonInterim = as_json(own)
+    return json
+
+
+def race(
+    *interim: JsonInterim,
+    times: Mapping[str, float | None] | None = None,
+    predicted: Mapping[str, float] | None = None,
+    current: str = "",
+    checking: bool = False,
+    sampling: bool = False,
+) -> Race:
+    """The race of KERNELS, cold and warm."""
+    plan = tuple(case(kernel, cache) for kernel in KERNELS for cache in ("cold", "warm"))
+    cases = LiveCases(plan, interim, times or {}, predicted or {}, current, checking, sampling)
+    return live_race(cases, "per SpMV")
+
+
+def shown(of: Race) -> list[tuple[str, str]]:
+    return [(row.kernel, row.state) for row in (*of.rows, *of.folded)]
+
+
+def test_all_kernels_wait_from_the_first_second_in_the_order_of_their_forecast() -> None:
+    predicted = {"ell/thread": 1.0, "csr/vector": 2.0}
+    before = race(predicted=predicted)
+    assert shown(before) == [(name, "waiting") for name in ("ell/thread", "csr/vector", "csr/scalar", "coo/segmented")]
+    assert [(row.width, row.look) for row in before.rows] == [(100.0, "forecast"), (50.0, "forecast"), (0, ""), (0, "")]
+    assert (before.has_forecast, race().has_forecast) == (True, False)
+    assert shown(race()) == [(name, "waiting") for name in KERNELS]
+
+
+def test_kernels_are_checked_one_after_the_other() -> None:
+    # The case that is announced is cold; the race shows warm ones.
+    now = race(current=case("ell/thread", "cold").key, checking=True)
+    assert shown(now) == list(zip(KERNELS, ("checked", "checked", "checking", "waiting"), strict=True))
+    assert set(states(race(current=case("csr/scalar").key, sampling=True))) == {"checked"}
+
+
+def test_those_with_times_come_first_and_a_bar_is_the_rate_over_that_of_the_fastest() -> None:
+    now = race(so_far("csr/vector", 2.0), so_far("csr/scalar", 1.0, 2, decided=True), so_far("coo/segmented", 8.0, 1))
+    assert shown(now) == [
+        ("csr/scalar", "settled"),
+        ("csr/vector", "provisional"),
+        ("coo/segmented", "provisional"),
+        ("ell/thread", "no time"),
     ]
-    return [as_json(each) for each in [*own, Interim(Case(matrix_id, "csr/scalar", "cold").key, 9.0, 8.0, 10.0, 9)]]
+    assert [row.width for row in now.rows] == [100.0, 50.0, 12.5, 0.0]
+    assert [row.note for row in now.rows] == ["2 rounds", "9 rounds", "1 round", ""]
+    assert [row.time for row in now.rows[:2]] == [f"1.00{THIN}s", f"2.00{THIN}s"]
 
 
-def test_a_bar_is_as_long_as_its_time_and_the_scale_ends_at_some_times_the_shortest() -> None:
-    picture = bars(interim("m", csr_scalar=1.0, csr_vector=2.0, ell_thread=40.0), "a", {}, None, ())
-    assert picture is not None
-    assert [(bar.kernel, bar.bar) for bar in picture.bars] == [
-        ("csr/scalar", WIDTH / SLOWEST),
-        ("csr/vector", 2 * WIDTH / SLOWEST),
-        ("ell/thread", WIDTH),
-    ]
-    assert picture.bars[1].texts == ("2.00\u202fs", "1.80\u202fs – 2.20\u202fs", "–")
-    assert (picture.forecast, picture.caption) == (
-        False,
-        f"a, warm: provisional medians ({INTERVAL}) of the rounds so far.",
+def test_a_case_with_a_record_is_settled_or_has_no_time() -> None:
+    times = {case("csr/scalar").key: 1.0, case("csr/vector").key: None, case("ell/thread", "cold").key: 3.0}
+    assert dict(shown(race(times=times))) == {
+        "csr/scalar": "settled",
+        "csr/vector": "no time",
+        "ell/thread": "waiting",
+        "coo/segmented": "waiting",
+    }
+
+
+def test_a_job_without_warm_cases_races_cold() -> None:
+    cases = LiveCases((case("csr/scalar", "cold"),), (), {}, {}, "", False, False)
+    assert shown(live_race(cases, "time")) == [("csr/scalar", "waiting")]
+
+
+def test_the_slower_rows_are_folded_and_one_is_not() -> None:
+    plan = tuple(case(f"k/{n}") for n in range(ROWS_SHOWN + 2))
+    interim = [so_far(each.kernel, 1.0 + n) for n, each in enumerate(plan)]
+    long = live_race(LiveCases(plan, interim, {}, {}, "", False, True), "time")
+    assert (len(long.rows), len(long.folded)) == (ROWS_SHOWN, 2)
+    assert long.folded_summary == f"2 more, 13.0{THIN}s to 14.0{THIN}s"
+    assert folded(long, ROWS_SHOWN + 1).folded == ()
+
+
+def finding(*measurements: Measurement) -> Finding:
+    (own,) = findings(StudyData(measurements))
+    return own
+
+
+@pytest.mark.parametrize(("rounds", "head"), [(9, INTERVAL), (8, RANGE), (5, RANGE), (2, RANGE)])
+def test_fewer_than_nine_rounds_show_their_number_and_ends_instead_of_an_interval(rounds: int, head: str) -> None:
+    ends = {"min_s": 0.9e-3, "max_s": 1.5e-3, "ci_low_s": 0.95e-3, "ci_high_s": 1.05e-3}
+    fields: dict[str, Any] = {"rounds": rounds, **ends}
+    result = finding_race(finding(timed("csr/vector", 1e-3, **fields)))
+    (row,) = result.rows
+    assert result.spread_head == head
+    assert row.spread == (
+        f"950{THIN}µs – 1.05{THIN}ms" if rounds == 9 else f"{rounds} rounds, 900{THIN}µs – 1.50{THIN}ms"
     )
+    assert row.look == ("settled" if rounds == 9 else "provisional")
 
 
-@pytest.mark.parametrize("rounds", [2, 4, 5])
-def test_a_few_rounds_show_their_number_and_ends(rounds: int) -> None:
-    own = Interim(Case("m", "csr/scalar", "warm").key, 1.0, None, None, rounds, False, 0.9, 1.1)
-    picture = bars([as_json(own)], "a", {}, None, ())
-    assert picture is not None
-    ends = "900\u202fms – 1.10\u202fs"
-    assert picture.bars[0].texts[1] == (f"{rounds} rounds, {ends}" if rounds < 5 else "–")
-    assert picture.head == (RANGE if rounds < 5 else INTERVAL)
-    assert (INTERVAL in picture.caption) == (rounds >= 5)
+def test_results_have_verdicts_and_cases_without_a_time_no_row() -> None:
+    of = finding(timed("csr/vector", 1e-3), timed("csr/scalar", 2e-3), untimed("ell/thread", "skipped", "large"))
+    result = finding_race(of)
+    assert [(row.kernel, row.state, row.width) for row in result.rows] == [
+        ("csr/vector", "baseline", 100.0),
+        ("csr/scalar", "slower", 50.0),
+    ]
+    assert (result.time_head, result.is_busy) == ("per SpMV", False)
 
 
-def test_predictions_stand_alone_until_there_are_times_and_beside_them_then() -> None:
-    known = features(sample_matrix())
-    before = bars([], "a", known, GPUS[0], ())
-    assert before is not None
-    assert all(bar.bar is None and bar.predicted for bar in before.bars)
-    assert before.caption == "a, warm. Hollow bars: predicted times."
-    first = before.bars[0].kernel
-    after = bars(interim("m", **{first.replace("/", "_"): 1e-6}), "a", known, GPUS[0], ())
-    assert after is not None
-    assert {bar.kernel for bar in after.bars} == {bar.kernel for bar in before.bars}
-    assert [bar.kernel for bar in after.bars if bar.bar] == [first]
-    assert after.bars[0].texts[2] == before.bars[0].texts[2]
+def test_on_a_busy_machine_nothing_has_an_interval_or_a_verdict() -> None:
+    result = finding_race(finding(timed("csr/vector", 1e-3, aa_gap=0.4), timed("csr/scalar", 2e-3, aa_gap=0.4)))
+    assert (result.is_busy, result.spread_head) == (True, "")
+    assert {(row.state, row.spread, row.look) for row in result.rows} == {("", "", "provisional")}
+    assert MISSING not in {row.time for row in result.rows}
 
 
-def test_only_the_kernels_that_will_be_measured_are_foretold() -> None:
-    picture = bars([], "a", features(sample_matrix()), GPUS[0], ("csr/scalar",))
-    assert picture is None or [bar.kernel for bar in picture.bars] == ["csr/scalar"]
-
-
-def test_of_many_the_shortest_are_shown_and_the_others_counted() -> None:
-    picture = bars(interim("m", **{f"k_{n:02}": 1.0 + n for n in range(BARS_MAX + 3)}), "a", {}, None, ())
-    assert picture is not None
-    assert len(picture.bars) == BARS_MAX
-    assert picture.caption.endswith(" 3 slower kernels are not shown.")
-
-
-def test_nothing_is_shown_where_nothing_is_known() -> None:
-    assert bars([], "a", {}, None, ()) is None
-
-
-@pytest.mark.parametrize(
-    ("told", "current", "matrix"), [(True, "n|k|warm|", "m"), (False, "n|k|warm|", "n"), (False, "", "")]
-)
-def test_the_matrix_is_that_of_the_rounds_or_of_the_case_that_is_prepared(
-    told: bool, current: str, matrix: str
-) -> None:
-    assert matrix_of(interim("m") if told else [], current) == matrix
-
-
-def test_a_running_job_shows_them_and_one_that_is_over_does_not(client: TestClient, lab: Lab) -> None:
-    with lab.database.write() as session:
-        for job_id in ("j1", "j4"):
-            job = session.get(JobRow, job_id)
-            assert job is not None
-            job.interim = interim(lab.matrix, csr_scalar=1e-3)
-    running = get(client, "/jobs/j4")
-    assert running.context["interim"].bars[0].texts[0] == "1.00\u202fms"
-    assert running.text.count('<table class="interim">') == 1
-    assert get(client, "/jobs/j1").context["interim"] is None
+def test_axes_are_named_if_they_tell_cases_of_a_kernel_apart() -> None:
+    plan = tuple(
+        Case("m", kernel, "warm", (("devices", devices), ("merge", "host")))
+        for kernel, number in (("a/b", 2), ("c/d", 1))
+        for devices in ("1", "2")[:number]
+    )
+    cases = LiveCases(plan, (), {}, {}, plan[1].key, True, False)
+    assert shown(live_race(cases, "time")) == [
+        ("a/b devices=1", "checked"),
+        ("a/b devices=2", "checking"),
+        ("c/d", "waiting"),
+    ]

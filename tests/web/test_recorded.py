@@ -16,7 +16,9 @@ from tests.conftest import AddMatrix
 from tests.samples.formats import study_of
 from tests.samples.recording import GRID, grid, sample
 from tests.web.conftest import CPU, Lab, add_job, get, sample_matrix, words
-from web.views.study import ALL, NO_PICTURES
+from web.device_labels import short
+from web.views.chips import ALL
+from web.views.study_parts import NO_PICTURES
 
 H200, NAMED = "recorded:h200", "NVIDIA H200 (recorded)"
 """A device in addresses and data, and as pages call it."""
@@ -47,14 +49,13 @@ def facets(context: Any) -> list[tuple[str, str, str]]:
 
 def test_recorded_results_stand_beside_those_of_ones_own_matrix(client: TestClient, own: str) -> None:
     page = get(client, f"/matrices/{own}")
-    assert facets(page.context) == [(own, "cpu", "warm"), (own, NAMED, "warm")]
-    for line in page.context["findings"]:
-        assert line.finding.leaders == ("csr/vector",)
-        assert len(line.finding.rows) == 4
+    assert (page.context["device"], page.context["card"].state.look) == (H200, "measured")
     assert [job.id for job in page.context["jobs"]] == ["j1"]
-    assert [device.value for device in page.context["form"].devices] == ["cpu"]
-    there = get(client, page.context["findings"][1].href)
-    assert facets(there.context) == [(own, NAMED, "warm")]
+    assert page.context["actions"].measure.device == "cpu"
+    here = get(client, f"/matrices/{own}?device=cpu")
+    for each in (page, here):
+        assert {row.kernel for row in each.context["kernels"].rows} == {"csr/vector", "csr/scalar", "coo/segmented"}
+    assert page.context["kernels"].rows[0].spmv != here.context["kernels"].rows[0].spmv
 
 
 def test_what_was_recorded_once_counts_once(client: TestClient, own: str) -> None:
@@ -68,13 +69,14 @@ def test_what_was_recorded_once_counts_once(client: TestClient, own: str) -> Non
 def test_a_matrix_without_a_recorded_twin_shows_its_own_results_only(
     client: TestClient, imported: None, lab: Lab
 ) -> None:
-    assert {device for _, device, _ in facets(get(client, f"/matrices/{lab.hostile}").context)} == {"cpu"}
+    assert get(client, f"/matrices/{lab.hostile}?device=cpu").context["card"].state.look == "measured"
+    assert get(client, f"/matrices/{lab.hostile}?device={H200}").context["card"].state.look == "predicted"
 
 
 def test_a_recorded_matrix_offers_its_generation(client: TestClient, imported: None) -> None:
     page = get(client, f"/matrices/{GRID_ID}")
-    assert facets(page.context) == [(GRID_ID, NAMED, "warm")]
-    origin = page.context["origin"]
+    assert (page.context["device"], page.context["card"].state.look) == (H200, "measured")
+    origin = page.context["actions"].origin
     call = {"generator": "stencil", **grid().source["params"], "name": "a grid"}
     assert dict(origin.generate) == {name: str(value) for name, value in call.items()}
     assert (origin.collection, origin.twins) == ("", ())
@@ -88,22 +90,22 @@ def test_a_recorded_matrix_offers_its_generation(client: TestClient, imported: N
 def test_a_recorded_matrix_of_the_collection_says_where_it_is(client: TestClient, imported: None) -> None:
     page = get(client, f"/matrices/{WEB_ID}")
     said = words(page.text)
-    assert "Download T/web from the SuiteSparse Matrix Collection and upload it." in said
-    assert page.context["source"] == "SuiteSparse Matrix Collection: T/web"
+    assert "Download T/web from the SuiteSparse Matrix Collection" in said
+    assert page.context["structure"].facts[-1][1].startswith("SuiteSparse Matrix Collection: T/web, ")
     assert "Generate it here" not in said
 
 
 def test_a_recorded_matrix_leads_to_the_one_with_values(client: TestClient, own: str) -> None:
     page = get(client, f"/matrices/{GRID_ID}")
-    assert [(twin.text, twin.href) for twin in page.context["origin"].twins] == [("mine", "/matrices/mine")]
+    assert [(twin.text, twin.href) for twin in page.context["actions"].origin.twins] == [("mine", "/matrices/mine")]
     assert "generate-button" not in page.text
 
 
 def test_a_recorded_matrix_has_the_picture_of_the_one_with_values(client: TestClient, own: str) -> None:
-    without = get(client, f"/formats?device={H200}&matrix={WEB_ID}")
+    without = get(client, f"/formats?device={H200}&matrix={WEB_ID}&view=structure")
     assert without.context["structure"] == ()
     assert NO_PICTURES in words(without.text)
-    both = get(client, f"/formats?device={H200}&matrix={WEB_ID}&matrix={GRID_ID}")
+    both = get(client, f"/formats?device={H200}&matrix={WEB_ID}&matrix={GRID_ID}&view=structure")
     assert [chart.url for chart in both.context["structure"]] == ["/api/v1/figures/spy?matrix=mine"]
     assert NO_PICTURES not in words(both.text)
 
@@ -118,32 +120,11 @@ def test_a_study_without_results_says_that_recordings_are_still_to_come(
     assert said in words(get(client, "/pagerank").text)
 
 
-def test_home_leads_to_the_recorded_comparison(client: TestClient, imported: None) -> None:
-    page = get(client, "/")
-    assert "formats on NVIDIA H200 (recorded)." in words(page.text)
-    assert [line.state for line in page.context["devices"]] == ["recorded"]
-    # What was recorded elsewhere is no result of this service.
-    assert page.context["findings"] == ()
-    (link,) = page.context["recorded"]
-    assert {(matrix, device) for matrix, device, _ in facets(get(client, link.href).context)} == {
-        (GRID_ID, NAMED),
-        (WEB_ID, NAMED),
-    }
-
-
-def test_home_says_nothing_of_recordings_where_there_are_none(client: TestClient, lab: Lab) -> None:
-    page = get(client, "/")
-    assert page.context["recorded"] == ()
-    assert page.context["headline"] is None
-    assert "came with this release" not in page.text
-
-
 def test_the_newest_job_comes_before_recordings(client: TestClient, own: str) -> None:
     context = get(client, "/formats").context
     (choice,) = (switch for switch in context["switches"] if switch.label == "Device")
-    assert [(link.text, link.current) for link in choice.links] == [("cpu", True), (NAMED, False), (ALL, False)]
+    assert [(link.text, link.current) for link in choice.links] == [("cpu", True), (short(NAMED), False), (ALL, False)]
     assert facets(context) == [(own, "cpu", "warm")]
-    assert {device for _, device, _ in facets(get(client, "/").context)} == {"cpu"}
 
 
 def test_of_chosen_matrices_the_device_that_has_most_of_them_is_shown(
@@ -186,14 +167,14 @@ def test_the_catalogue_and_the_devices_say_what_is_recorded(client: TestClient, 
     lines = get(client, "/matrices?source=all").context["matrices"]
     states = {line.matrix.name: line.matrix.state for line in lines}
     assert (states["a grid"], states["cnr-2000"]) == ("recorded", "ready")
-    shown = {line.id: line for line in get(client, "/devices").context["devices"]}
+    shown = {line.row.id: line.row for line in get(client, "/service").context["devices"]}
     assert {name: line.state for name, line in shown.items()} == {"cuda:0": "alive", "cpu": "alive", H200: "recorded"}
     assert (shown[H200].name, shown[H200].rate) == ("NVIDIA H200 (recorded)", "4.30\u202fTB/s")
 
 
 def test_pages_name_a_device_and_data_its_id(client: TestClient, own: str) -> None:
     query = f"device={H200}&matrix={own}"
-    page = get(client, f"/formats?{query}")
+    page = get(client, f"/formats?{query}&view=verdicts")
     assert "is fastest on NVIDIA H200 (recorded), warm" in words(page.text)
     assert "on recorded:h200" not in words(page.text)
     assert NAMED in client.get(f"/api/v1/figures/formats?{query}").text

@@ -17,12 +17,10 @@ from web.figures.bandwidth import BANDWIDTH
 from web.figures.base import Role
 from web.figures.case_history import CASE_HISTORY
 from web.figures.history import HISTORY
-from web.figures.home_chart import HEADLINE
 from web.figures.matrix import MATRIX_FIGURES
 from web.pictures import Picture
 from web.studies import PAGES
 from web.studies.base import StudyPage
-from web.studies.formats import FORMATS
 
 PAINT = Path(__file__).parents[2] / "web" / "static" / "paint.js"
 PICTURE = Picture([[1, 0], [2, 3]], ((1, 1, 4), (2, 3, 5)), 9, 9, ())
@@ -35,7 +33,6 @@ def test_the_script_paints_every_role_and_no_other() -> None:
 
 FIGURES: dict[str, tuple[StudyPage | None, Any]] = {
     **{figure.name: (page, figure) for page in PAGES for figure in page.figures},
-    HEADLINE.name: (FORMATS, HEADLINE),
     **{figure.name: (None, figure) for figure in MATRIX_FIGURES},
     BANDWIDTH.name: (None, BANDWIDTH),
 }
@@ -53,7 +50,7 @@ def test_every_trace_of_a_figure_has_a_role(name: str) -> None:
     drawn = json.loads(figure.draw(shown).to_json())["data"]
     # These samples lack two matrices of one kind, ELLR beside PELLR, a known GPU, two devices, all beside cuSPARSE, and
     # unfused kernels.
-    lacking = ("batched-density", "headline", "iterations", "predicted", "regret", "systems", "pagerank-graphs")
+    lacking = ("batched-density", "iterations", "predicted", "regret", "systems", "pagerank-graphs")
     assert drawn or name in lacking
     assert {trace["meta"]["role"] for trace in drawn} <= set(get_args(Role))
 

@@ -24,7 +24,11 @@ BREAKS = re.compile(
 NUMBER = re.compile(r"\d[\d\u202f.,:]*")
 
 
-@pytest.mark.parametrize("url", PAGES)
+MACHINE = ("/service",)
+"""Pages whose words depend on the machine: its disks, and how long the process has run."""
+
+
+@pytest.mark.parametrize("url", [url for url in PAGES if url not in MACHINE])
 def test_the_words_of_a_page_are_those_of_its_file(client: TestClient, lab: Lab, url: str) -> None:
     path = GOLDEN / f"{re.sub(r'[^a-z0-9_]+', '-', url.lower()).strip('-') or 'home'}.txt"
     words = visible(get(client, url).text)

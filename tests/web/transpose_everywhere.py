@@ -49,7 +49,7 @@ def test_a_job_of_it_is_queued(client: TestClient, database: Database, add_matri
     assert client.post("/api/v1/jobs", json={**body, "params": {"rounds": 1}}).status_code == 422
     context = get(client, "/jobs?study=transpose").context
     assert [line.id for line in context["jobs"]] == [job["id"]]
-    assert [link.text for link in context["studies"] if link.current] == ["transpose"]
+    assert [link.href for link in context["studies"] if link.current] == ["/jobs?study=transpose"]
 
 
 def test_its_results_come_with_verdicts(client: TestClient, database: Database, add_matrix: AddMatrix) -> None:
@@ -62,11 +62,17 @@ def test_its_results_come_with_verdicts(client: TestClient, database: Database, 
     assert [row["kernel"] for row in verdict["verdicts"]] == list(KERNELS)
 
 
-def test_figures_and_pages_have_it(client: TestClient) -> None:
+def test_figures_and_pages_have_it(client: TestClient, database: Database, add_matrix: AddMatrix) -> None:
     figures = {figure["name"]: figure["needs"] for figure in client.get("/api/v1/figures").json()["items"]}
     assert figures["transpose-rates"] == "transpose"
-    for url in ("/", "/jobs", "/devices"):
+    for url in ("/formats", "/pagerank"):
         assert f'<a href="/transpose">{TRANSPOSE_PAGE.link}</a>' in get(client, url).text
+    devices.register(database, [CPU])
+    add_study(database, "transpose", "j1", [add_matrix(sample_matrix(), "web", "m1")])
+    coverage = get(client, "/").context["coverage"]
+    (row,) = coverage.rows
+    cells = dict(zip(coverage.heads, row.cells, strict=True))
+    assert cells[TRANSPOSE_PAGE.link].href.partition("?")[0] == "/transpose"
 
 
 def test_a_choice_of_its_own_is_in_addresses_links_figures_and_the_api(
@@ -128,7 +134,7 @@ def test_a_recording_of_it_is_written_imported_and_shown(
     recordings.write(path, recording)
     assert [m.details for m in recordings.read(path).measurements] == [m.details for m in measurements]
     import_recordings.run(database, tmp_path / "recorded")
-    page = get(client, "/transpose?device=recorded:h200")
+    page = get(client, "/transpose?device=recorded:h200&view=transpose-rates")
     assert [figure.name for figure in page.context["figures"]] == ["transpose-rates"]
     (drawn,) = client.get("/api/v1/figures/transpose-rates?device=recorded:h200").json()["data"]
     assert (len(drawn["x"]), drawn["meta"]["errors"]) == (len(KERNELS), [PARTS] * len(KERNELS))

@@ -48,11 +48,6 @@ class Place:
         return any(figure.name == self.part for figure in page_of(self.study).figures)
 
     @property
-    def anchor(self) -> str:
-        """Id of the element on that page."""
-        return f"{self.part}-head" if self.is_figure else self.part
-
-    @property
     def text(self) -> str:
         """Text of its link: `Formats: Pairwise speedup`."""
         page = page_of(self.study)
@@ -62,8 +57,12 @@ class Place:
     def href(self, device: str = "") -> str:
         """Return its address, for one device if given."""
         chosen = {"device": (device,)} if device else {}
-        return f"{study_url(self.study, Selection().with_(**self.choice, **chosen))}#{self.anchor}"
+        view = self.part.removesuffix(TABLE_ENDING)
+        return f"{study_url(self.study, Selection().with_(**self.choice, **chosen, view=view))}#view"
 
+
+TABLE_ENDING = "-table"
+"""Ending of the ids of the tables of a figure."""
 
 SECTIONS = {
     "conclusions": "the paper’s conclusions",

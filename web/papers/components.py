@@ -52,10 +52,11 @@ class StatementTable:
 
 @dataclass(frozen=True, slots=True)
 class ScoreboardRow:
-    """Statements by verdict on one device; label: the device with its setting and cache state."""
+    """Statements by verdict on one device; label: its place, which is (device, setting, cache state)."""
 
     label: str
     counts: tuple[int, ...]
+    place: tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,7 +176,7 @@ PELLR = Paper(
             "PELLR in less memory",
             "§5",
             "realized",
-            (Link("pellr-sliced", "/docs/formats#pellr-sliced"), Place("formats", "conversion")),
+            (Link("pellr-sliced", "/docs/formats#pellr-sliced"), Place("formats", "cases")),
             _stored,
         ),
         Outlook(

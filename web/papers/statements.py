@@ -17,6 +17,9 @@ VERDICTS = ("agrees", "mostly", "seldom", "disagrees", NOT_CHECKED)
 WHOLE_MAX = 90
 """Largest number of characters that a cell shows unfolded."""
 
+FEW = 3
+"""Largest number of matrices whose numbers a cell always shows unfolded."""
+
 StatementKey = tuple[str, str]
 """Study and text of a statement."""
 
@@ -106,7 +109,7 @@ def verdict_counts(exhibit_verdicts: Iterable[Verdict], chosen: str) -> str:
 
     A statement counts in the first cache state that has a verdict, once per setting.
     """
-    papers = _papers_verdicts(v for v in exhibit_verdicts if v.device == chosen)
+    papers = papers_verdicts(v for v in exhibit_verdicts if v.device == chosen)
     firsts: dict[tuple[StatementKey, str], Verdict] = {}
     for verdict in papers:
         firsts.setdefault((verdict.statement, verdict.setting), verdict)
@@ -121,23 +124,31 @@ def scoreboard(all_verdicts: Sequence[Verdict], chosen: str) -> Scoreboard:
     """Return the number of statements by verdict for each device, setting, and cache state, the chosen device first.
 
     Statements that a device has no results for count as not checked, so that each row has the sum of all statements.
+    A cache state has no row if a device checks more statements with a warm cache: some matrices are measured warm only.
     """
     total = len({verdict.statement for verdict in all_verdicts})
     by_place: dict[tuple[str, str, str], list[Verdict]] = {}
-    for verdict in _papers_verdicts(all_verdicts):
+    for verdict in papers_verdicts(all_verdicts):
         if verdict.is_checked:
             by_place.setdefault((verdict.device, verdict.setting, verdict.conclusion.cache), []).append(verdict)
     several = len({cache for _, _, cache in by_place}) > 1
+    by_place = {place: of_place for place, of_place in by_place.items() if _is_complete(place, by_place)}
     rows = []
     for (device, setting, cache), of_place in sorted(by_place.items(), key=lambda place: place[0][0] != chosen):
         counts = Counter(verdict.word for verdict in of_place)
         counts[NOT_CHECKED] = total - len(of_place)
         label = ", ".join(filter(None, (device, setting, cache if several else "")))
-        rows.append(ScoreboardRow(label, tuple(counts[word] for word in VERDICTS)))
+        rows.append(ScoreboardRow(label, tuple(counts[word] for word in VERDICTS), (device, setting, cache)))
     checked = {device for device, _, _ in by_place}
     lacking = dict.fromkeys(v.device for v in all_verdicts if v.device and v.device not in checked)
-    rows += [ScoreboardRow(device, (0,) * (len(VERDICTS) - 1) + (total,)) for device in lacking]
+    rows += [ScoreboardRow(device, (0,) * (len(VERDICTS) - 1) + (total,), (device, "", "")) for device in lacking]
     return Scoreboard(VERDICTS, tuple(rows), total)
+
+
+def _is_complete(place: tuple[str, str, str], by_place: Mapping[tuple[str, str, str], Sequence[Verdict]]) -> bool:
+    """Return whether a (device, setting, cache state) checks as many statements as the same one with a warm cache."""
+    warm = by_place.get((*place[:2], CACHE_DEFAULT), ())
+    return len(by_place[place]) >= len(warm)
 
 
 def papers_checks(some: Iterable[Verdict], device: str) -> int:
@@ -150,7 +161,7 @@ def _setting(place: str, device: str) -> str:
     return place.removeprefix(device).strip(" ,()") if place.startswith(device) else place
 
 
-def _papers_verdicts(some: Iterable[Verdict]) -> list[Verdict]:
+def papers_verdicts(some: Iterable[Verdict]) -> list[Verdict]:
     """Return the verdicts on the paper's matrices, without the unchecked ones of statements that others check."""
     papers = [verdict for verdict in some if verdict.conclusion.scope == "paper"]
     checked = {(verdict.device, verdict.statement) for verdict in papers if verdict.is_checked}
@@ -172,14 +183,17 @@ def _rows(group: Sequence[Verdict], devices: Sequence[str], with_cache: bool) ->
     for key in sorted(keys, key=lambda key: order.index(key[0])):
         scope, setting, cache = key
         label = ", ".join(filter(None, (SCOPES[scope], setting, cache if with_cache else "")))
-        rows.append(VerdictRow(label, tuple(_cell(by_cell.get((key, device))) for device in devices)))
+        rows.append(
+            VerdictRow(
+                label, tuple(cell_of(by_cell[key, device]) if (key, device) in by_cell else None for device in devices)
+            )
+        )
     return tuple(rows)
 
 
-def _cell(verdict: Verdict | None) -> VerdictCell | None:
-    """Return the cell of a verdict; long numbers are split after their first sentence."""
-    if verdict is None:
-        return None
+def cell_of(verdict: Verdict) -> VerdictCell:
+    """Return the cell of a verdict; long numbers of more than FEW matrices are split after their first sentence."""
     text = verdict.conclusion.numbers
-    numbers, _, cases = text.partition(". ") if len(text) > WHOLE_MAX else (text, "", "")
+    is_few = 0 < verdict.conclusion.cases <= FEW
+    numbers, _, cases = text.partition(". ") if len(text) > WHOLE_MAX and not is_few else (text, "", "")
     return VerdictCell(verdict.word, f"{numbers}." if cases else text, cases)

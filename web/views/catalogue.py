@@ -1,41 +1,39 @@
-"""`/matrices`: all matrices with search, facets, and their fastest kernels; upload and generators."""
+"""`/matrices`: all matrices with search, facets, and their fastest kernels; generators."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
 from urllib.parse import urlencode
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from gpu_engine.generators import GENERATORS, Generator
-from gpu_engine.studies import STUDIES
 from gpu_engine.text import units
-from server import catalogue, devices, matrix_lifecycle, matrix_sets, recorded_results
-from server.collection.entries import Entry
-from server.collection.fetcher import Fetcher
+from server import catalogue, matrix_lifecycle, matrix_sets, recorded_results
 from server.documents import MATRICES_MAX
 from server.models import JobRow, MatrixRow, MatrixState, MeasurementRow, RecordedResultsRow, RecordingRow
 from web.components import Choice, Choices, Column, Link, LinkSwitch
+from web.device_labels import short
 from web.forms import form_fields
-from web.matrix_contexts import ByName, CatalogueRowView, GeneratorForm, MatricesPage, MatrixSet
+from web.matrix_contexts import CatalogueRowView, GeneratorForm, MatricesPage, MatrixSet
+from web.palette import mark_of
 from web.recorded import recorded_formats
 from web.results import device_names, results_of
 from web.selection import Selection, study_url
 from web.studies import PAGES
 from web.studies.formats import FORMATS
 from web.views.list_rows import matrix_row
+from web.views.matrix_devices import CPU, THIS_CPU
 
 PAGE = 50
-SUGGESTED = 100
 COLUMNS = (
     ("name", "name", False),
+    ("nnz", "nonzeros", True),
     ("n_rows", "rows × columns", True),
-    ("nnz", "nnz", True),
-    ("ave", "ave", True),
+    ("ave", "mean row", True),
     ("sigma", "σ", True),
-    ("max", "max", True),
-    ("", "best kernel", False),
-    ("", "formats measured on", False),
+    ("max", "longest row", True),
+    ("", "fastest kernel", False),
+    ("", "measured on", False),
     ("created_at", "added, UTC", False),
 )
 """Columns: (sort key or empty, heading, whether numeric)."""
@@ -43,7 +41,7 @@ COLUMNS = (
 SOURCES = {"mine": "with values", "recorded": "reference results", "all": "all"}
 FACETS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "shape": ("Shape", {"symmetric": "symmetric", "square": "square", "rectangular": "not square"}),
-    "nnz": ("Nonzeros", {"under-100k": "under 100 000", "100k-10m": "100 000 to 10 M", "over-10m": "over 10 M"}),
+    "nnz": ("Nonzeros", {"under-100k": "under 100,000", "100k-10m": "100,000 to 10 M", "over-10m": "over 10 M"}),
     "kind": ("Kind", {"upload": "uploaded", "generated": "generated", "collection": "SuiteSparse"}),
     "results": ("With results of", {page.name: page.link for page in PAGES}),
 }
@@ -53,7 +51,7 @@ OPTIONS = ("q", "sort", "cursor", "source", *FACETS, "set", "generator")
 SETS_SHOWN = 12
 
 
-def page(session: Session, options: Mapping[str, str], fetcher: Fetcher) -> MatricesPage:
+def page(session: Session, options: Mapping[str, str]) -> MatricesPage:
     """Return the page of matrices for OPTIONS, where empty means the default; raises ParameterError for bad values."""
     order = options["sort"] or catalogue.SORT_DEFAULT
     view = {name: options[name] for name in OPTIONS if name not in ("cursor", "generator")}
@@ -87,12 +85,11 @@ def page(session: Session, options: Mapping[str, str], fetcher: Fetcher) -> Matr
         matrices=_rows(session, rows.items),
         first=_url(view) if options["cursor"] else "",
         next=_url(view | {"cursor": rows.next}) if rows.next else "",
-        by_name=_by_name(fetcher) if fetcher.is_on else None,
+        generator=options["generator"],
         generators=tuple(_generator_form(f, f is generator) for f in GENERATORS),
         sets=_sets(session, options["set"]),
         set=chosen,
-        studies=tuple(Choice(s.name, s.name, s is STUDIES[0]) for s in STUDIES),
-        devices=tuple(Choice(d.id, f"{d.id} · {d.name}") for d in devices.offered(session)),
+        counts=_counts(session),
     )
 
 
@@ -132,6 +129,19 @@ def measured_on(session: Session, ids: Sequence[str]) -> dict[str, tuple[str, ..
     return devices_by_matrix
 
 
+def _counts(session: Session) -> str:
+    """Return how many matrices with and without values there are, as a sentence."""
+    query = select(MatrixRow.state == MatrixState.RECORDED, func.count()).group_by(
+        MatrixRow.state == MatrixState.RECORDED
+    )
+    counts = {bool(recorded): count for recorded, count in session.execute(query)}
+    here, recorded = counts.get(False, 0), counts.get(True, 0)
+    if not here and not recorded:
+        return "No matrix yet."
+    mine = f"{units.count(here)} {'matrix' if here == 1 else 'matrices'} of yours"
+    return f"{mine}, {units.count(recorded)} with reference results." if recorded else f"{mine}."
+
+
 def _has_values(session: Session) -> bool:
     return session.scalar(select(MatrixRow.id).where(MatrixRow.state != MatrixState.RECORDED).limit(1)) is not None
 
@@ -145,7 +155,10 @@ def _rows(session: Session, rows: Sequence[MatrixRow]) -> tuple[CatalogueRowView
             matrix_row(row),
             f"/matrices/{row.id}/spy.png?{row.fingerprint[:12]}" if row.state == MatrixState.READY else "",
             leaders.get(row.id, ""),
-            ", ".join(names.get(device, device) for device in devices_of.get(row.id, ())),
+            mark_of(leaders[row.id]) if row.id in leaders else ("", ""),
+            ", ".join(
+                THIS_CPU if device == CPU else short(names.get(device, device)) for device in devices_of.get(row.id, ())
+            ),
         )
         for row in rows
     )
@@ -167,19 +180,6 @@ def _facet(name: str, chosen: str) -> Choices:
     label, values = FACETS[name]
     options = (("", "any"), *values.items())
     return Choices(name, name, label, tuple(Choice(value, text, value == chosen) for value, text in options))
-
-
-def _by_name(fetcher: Fetcher) -> ByName:
-    index = fetcher.shelf.index()
-    entries = islice(index.entries.values(), SUGGESTED)
-    known = f"{units.count(len(index.entries))} known matrices"
-    more = "" if index.origin.address else "; entering any other name downloads the complete list"
-    return ByName(tuple(Choice(entry.id, _suggestion(entry)) for entry in entries), f"{known}{more}.")
-
-
-def _suggestion(entry: Entry) -> str:
-    """Return the text next to a suggested name; static/suggest.js has the same format."""
-    return f"{units.count(entry.nnz)} nonzeros" if entry.nnz is not None else ""
 
 
 def _generator_form(generator: Generator, chosen: bool) -> GeneratorForm:

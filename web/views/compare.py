@@ -3,6 +3,8 @@
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from urllib.parse import quote as quote_url
+from urllib.parse import urlencode
 
 from sqlalchemy.orm import Session
 
@@ -20,8 +22,12 @@ from server.jobs import queue
 from server.models import JobRow
 from server.result_sources import JOBS_MAX
 from web.components import Choice, Link, LinkSwitch
+from web.figures.base import shorten
 from web.forms import form_fields
 from web.job_contexts import ChangedCase, ComparePage
+from web.palette import mark_of
+from web.plots.axis import Axis, log_axis
+from web.plots.dots import DotRow, Dots, DotValue
 from web.provenance import environment_of, sources_of
 from web.views.list_rows import job_rows
 from web.views.measure import settings_of
@@ -39,6 +45,10 @@ LACKING: tuple[tuple[DifferenceKind, str], ...] = (
     ("untimed", "without a timing in the older job"),
 )
 EARLIER_MAX = 20
+DRAWN_MAX = 16
+ROWS_SHOWN = 12
+"""Cases in the table that are not folded."""
+
 NOT_INTERLEAVED = (
     "Two jobs ran at different times, so differences of 5 % or less are inconclusive. For a finer comparison, measure "
     "both in one job."
@@ -56,6 +66,14 @@ def earlier(session: Session, row: JobRow) -> tuple[Choice, ...]:
         for job in related
         if job.id in common
     )
+
+
+def address_of(ticked: Sequence[str]) -> str:
+    """Return the address of the comparison of two jobs; raises ParameterError unless there are two."""
+    chosen = list(dict.fromkeys(ticked))
+    if len(chosen) != 2:
+        raise ParameterError(f"{len(chosen) or 'No'} jobs are ticked. Tick the two to compare.")
+    return f"/jobs/{quote_url(chosen[0], safe='')}/compare?{urlencode({'with': chosen[1]})}"
 
 
 def page(session: Session, job_id: str, other_id: str, show: str) -> ComparePage:
@@ -81,18 +99,23 @@ def page(session: Session, job_id: str, other_id: str, show: str) -> ComparePage
     either = doubtful[0] | doubtful[1]
     row_views = job_rows(session, rows)
     address = f"/jobs/{job_id}/compare?with={other_id}"
+    chosen = [d for d in changes if not show or d.verdict in UNLIKE]
+    cases = tuple(_case(d, features, either) for d in sorted(chosen, key=lambda d: bool(d.ratio) and _key(d) in either))
     return ComparePage(
         title=f"{row_views[1].title}: before and after",
         topics=",".join(f"job:{row.id}" for row in rows if row.finished_at is None),
         before=row_views[0],
         after=row_views[1],
-        sentence=_sentence(changes),
+        sentence=_sentence(changes, either),
+        under=_under(changes),
         notes=(NOT_INTERLEAVED, *_noise(old, new), *_busy(doubtful)),
+        picture=_picture(changes, features, either),
         show=LinkSwitch(
             "Show",
             tuple(Link(text, f"{address}&show={key}" if key else address, key == show) for key, text in VIEWS.items()),
         ),
-        cases=tuple(_case(d, features, either) for d in changes if not show or d.verdict in UNLIKE),
+        cases=cases[:ROWS_SHOWN],
+        folded=cases[ROWS_SHOWN:],
         changed=_changed(before, after, old, new),
     )
 
@@ -104,19 +127,63 @@ def _by_change(d: Difference) -> float:
     return -math.inf if d.verdict in UNLIKE else math.inf
 
 
-def _sentence(changes: Sequence[Difference]) -> str:
-    """Return `Faster on 12 of 30 cases, slower on 2; no clear difference on the other 16.` and more sentences."""
+def _sentence(changes: Sequence[Difference], busy: Collection[CaseKey]) -> str:
+    """Return `Faster on 12 of 30 cases, slower on 2; no clear difference on the other 16.`"""
+    timed = [d for d in changes if d.ratio]
+    if timed and all(_key(d) in busy for d in timed):
+        return "Nothing can be compared, because the machine was busy."
+    kinds = Counter(d.verdict for d in changes)
+    rest = kinds["same"] + kinds["inconclusive"]
+    text = (
+        f"Faster on {kinds['faster']} of {len(timed)} case{'s' if len(timed) != 1 else ''}, slower on {kinds['slower']}"
+    )
+    return f"{text}; no clear difference on the other {rest}." if rest else f"{text}."
+
+
+def _under(changes: Sequence[Difference]) -> tuple[str, ...]:
+    """Return the mean speedup, if some cases differ, and how many cases were not compared, as sentences."""
     kinds = Counter(d.verdict for d in changes)
     timed = [d.ratio for d in changes if d.ratio]
-    cases = "1 case" if len(timed) == 1 else f"{len(timed)} cases"
-    text = f"Faster on {kinds['faster']} of {cases}, slower on {kinds['slower']}"
-    rest = kinds["same"] + kinds["inconclusive"]
-    text += f"; no clear difference on the other {rest}." if rest else "."
-    if kinds["faster"] or kinds["slower"]:
-        mean = math.exp(sum(map(math.log, timed)) / len(timed))
-        text += f" Geometric-mean speedup of the newer job: {units.ratio(mean)}."
+    mean = math.exp(sum(map(math.log, timed)) / len(timed)) if kinds["faster"] or kinds["slower"] else None
     lacking = ", ".join(f"{kinds[kind]} {label}" for kind, label in LACKING if kinds[kind])
-    return f"{text} Not compared: {lacking}." if lacking else text
+    return (
+        *([f"Geometric-mean speedup of the newer job: {units.ratio(mean)}."] if mean else []),
+        *([f"Not compared: {lacking}."] if lacking else []),
+    )
+
+
+def _picture(
+    changes: Sequence[Difference], features: Mapping[str, MatrixFeatures], busy: Collection[CaseKey]
+) -> Dots | None:
+    """Return the largest changes as dots; None without two times that count."""
+    largest = [d for d in changes if d.ratio and _key(d) not in busy][:DRAWN_MAX]
+    if not largest:
+        return None
+    axis = log_axis([d.ratio for d in largest if d.ratio])
+    rows = [_dot_row(d, features[d.matrix_id].name, axis) for d in largest]
+    return Dots(
+        heading=f"The {len(largest)} largest changes" if len(largest) > 1 else "The change",
+        series=(),
+        ticks=axis.ticks(),
+        one=axis.at(1.0),
+        heads=("speedup", "before → after"),
+        rows=tuple(rows),
+        what="case",
+        wide=("before → after",),
+        verdicts=True,
+    )
+
+
+def _dot_row(d: Difference, matrix: str, axis: Axis) -> DotRow:
+    color, form = mark_of(d.baseline)
+    times = DotValue(f"{units.seconds(d.baseline_s)} → {units.seconds(d.other_s)}")
+    dot = axis.dot(d.ratio or 1.0, "circle", d.verdict)
+    note = " · ".join((shorten(matrix), d.cache))
+    return DotRow(d.baseline, "", (dot,), (DotValue(units.ratio(d.ratio), d.verdict), times), False, color, form, note)
+
+
+def _key(d: Difference) -> CaseKey:
+    return (d.matrix_id, d.cache, d.other, *d.axes.items())
 
 
 def _noise(old: Sequence[Measurement], new: Sequence[Measurement]) -> tuple[str, ...]:
@@ -152,7 +219,7 @@ def _case(d: Difference, features: Mapping[str, MatrixFeatures], busy: Collectio
         before=units.seconds(d.baseline_s),
         after=units.seconds(d.other_s),
         reason=d.reason,
-        busy=(d.matrix_id, d.cache, d.other, *d.axes.items()) in busy,
+        busy=_key(d) in busy,
     )
 
 
@@ -169,4 +236,4 @@ def _changed(before: JobRow, after: JobRow, old: Sequence[Measurement], new: Seq
 
 def _settings(row: JobRow) -> dict[str, str]:
     params = parse_params(find_study(row.study).Params, settings_of(row))
-    return {field.name: field.value or "all" for field in form_fields(type(params), params)}
+    return {field.label: field.value or "all" for field in form_fields(type(params), params)}

@@ -1,16 +1,11 @@
-"""`/docs`, `/docs/{name}`, `/glossary`, and `/reference`: documentation and API reference."""
+"""`/docs/{name}`, `/glossary`, and `/reference`: documentation and API reference."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from web import documents, reference
 from web.components import Link
-from web.contexts import DocumentPage, DocumentsPage, ReferencePage
-
-
-def index() -> DocumentsPage:
-    """Return the page of all documents."""
-    return DocumentsPage("Documents", "", tuple(map(documents.head, documents.names())))
+from web.contexts import DocumentPage, ReferencePage
 
 
 def page(name: str) -> DocumentPage:

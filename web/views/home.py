@@ -1,99 +1,131 @@
-"""`/` and `/devices`: newest results, running jobs, and devices."""
+"""`/`: the question of a matrix, the last answers, and what was measured on which device."""
+
+from collections.abc import Mapping
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from server import engine_faults, first_start, import_recordings, recorded_results
-from server.jobs import queue
-from server.models import JobRow, JobState, MatrixRow, MatrixState
-from server.result_sources import find_sources
-from web.components import Chart, FindingRowView, Headline, Link
-from web.contexts import DevicesPage, HomePage
-from web.figures import home_chart
-from web.figures.home_chart import HEADLINE
-from web.page_cache import PageCache
-from web.recorded import recorded_formats
-from web.results import device_names, results_of
+from gpu_engine.advisor.gpus import gpu_named
+from gpu_engine.errors import ParameterError, quote
+from gpu_engine.findings.formats.for_n import SPMVS, SPMVS_MAX, SPMVS_MIN
+from gpu_engine.text import units
+from server import devices, import_recordings
+from server.collection.fetcher import Fetcher
+from server.models import JobRow, MatrixRow, RecordedResultsRow, RecordingRow
+from web import headline
+from web.components import Choice, DeviceRowView, Link
+from web.device_labels import short
+from web.home_contexts import Coverage, CoverageRow, Headline, HomePage, Question
+from web.recorded import ReferenceSummary, recorded_formats, reference_devices
+from web.results import device_names
 from web.selection import Selection, study_url
 from web.studies import PAGES
-from web.studies.base import StudyPage
-from web.views.list_rows import device_rows, finding_rows, job_rows
+from web.studies.formats import FORMATS
+from web.views import named_matrix
+from web.views.home_answers import last_answers
+from web.views.list_rows import device_rows
+from web.views.matrix_devices import CPU, THIS_CPU
 
-JOBS_SHOWN = 20
-
-
-def page(session: Session, pages: PageCache) -> HomePage:
-    """Return the home page: upload, reference results, newest results, jobs, and devices."""
-    running, queued = (queue.list_jobs(session, state=s, limit=JOBS_SHOWN) for s in (JobState.RUNNING, JobState.QUEUED))
-    # Ordered by their start.
-    active = [*running.items, *reversed(queued.items)]
-    importing = import_recordings.is_running()
-    samples = session.scalars(select(JobRow).where(JobRow.idempotency_key == first_start.KEY)).all()
-    row_views = job_rows(session, [*active, *samples])
-    beginning = not samples and _is_beginning(session)
-    return HomePage(
-        title="Find the fastest SpMV format",
-        # Generated samples and imported results publish events of matrices.
-        topics="jobs,matrices" if importing or beginning else "jobs",
-        headline=_headline(session),
-        recorded=_recorded(session),
-        importing=importing,
-        matrix_count=session.scalar(select(func.count()).where(MatrixRow.state == MatrixState.READY)) or 0,
-        sample=next(iter(row_views[len(active) :]), None),
-        beginning=beginning,
-        findings=_newest(session, pages),
-        jobs=row_views[: len(active)],
-        devices=device_rows(session),
-    )
+OPTIONS = ("name", "device", "n")
+TABBED = tuple(page for page in PAGES if not any(page.name in other.subpages for other in PAGES))
+"""Studies with a tab of their own."""
 
 
-def _newest(session: Session, pages: PageCache) -> tuple[FindingRowView, ...]:
-    """Return the newest findings of all studies with jobs."""
-    measured = session.scalars(select(JobRow.study).where(JobRow.cases_done > 0).distinct()).all()
-    return tuple(
-        row
-        for study in PAGES
-        if study.name in measured
-        for row in pages.get(session, newest_findings, study, Selection())
-    )
+def parse_question(session: Session, options: Mapping[str, str]) -> Question:
+    """Return the question in an address; raises ParameterError."""
+    text, known = options["n"] or str(SPMVS), [choice.value for choice in _devices(session, "")]
+    if not (text.isascii() and text.isdecimal() and SPMVS_MIN <= int(text) <= SPMVS_MAX):
+        raise ParameterError(f"n is {quote(text)}; expected a whole number from 1 to {units.count(SPMVS_MAX)}.")
+    device = options["device"] or next(iter(known), "")
+    every = {*known, *device_names(session), *(row.id for row in devices.list_devices(session))}
+    if device and device not in every and gpu_named(device) is None:
+        raise ParameterError(f"device is {quote(device)}. Choose one of {', '.join(known)}.")
+    return Question(options["name"].strip(), device, int(text))
 
 
-def newest_findings(session: Session, study: StudyPage, selection: Selection) -> tuple[FindingRowView, ...]:
-    """Return the first findings of a study for the matrices measured last."""
-    known = find_sources(session, study.name, selection.job, selection.matrix, selection.device)
-    newest = results_of(session, study.name, selection.with_(matrix=known.matrices[: study.home_findings]))
-    return finding_rows(study, newest)[: study.home_findings]
+def answer_url(session: Session, question: Question) -> str:
+    """Return the address of the page with the answer; empty if no matrix has that name."""
+    row = named_matrix.find(session, question.name) if question.name else None
+    return f"/matrices/{row.id}{question.query()}" if row else ""
 
 
-def _headline(session: Session) -> Headline | None:
-    """Return the chart of the reference results of the study formats; None if there are none."""
+def page(session: Session, question: Question, fetcher: Fetcher) -> HomePage:
+    """Return the home page."""
+    rows = select(func.count()).select_from(MatrixRow)
     known = recorded_formats(session)
-    if known is None or not known.info.points:
-        return None
-    url = f"/api/v1/figures/{HEADLINE.name}?{Selection(device=(known.device,)).query}"
-    chart = Chart(HEADLINE.name, url, known.version, home_chart.summary(known.info))
-    return Headline(known.name.removesuffix(" (recorded)"), chart, home_chart.table(known.info))
-
-
-def _recorded(session: Session) -> tuple[Link, ...]:
-    """Return links to the pages of reference results, one per study and device."""
-    named, known = device_names(session), recorded_results.studies_and_devices(session)
-    return tuple(
-        Link(f"{page.recorded_as} on {named[device]}", study_url(study, Selection(device=(device,))))
-        for page in PAGES
-        for study, device in known
-        if study == page.name
+    missing = named_matrix.not_here(session, fetcher, question.name, question.query()) if question.name else None
+    return HomePage(
+        title="The fastest SpMV format for your matrix",
+        topics="jobs,matrices",
+        name=question.name,
+        n=question.n,
+        n_max=SPMVS_MAX,
+        missing=missing,
+        can_fetch=fetcher.is_on,
+        devices=_devices(session, question.device),
+        answers=last_answers(session, question),
+        matrix_count=session.scalar(rows) or 0,
+        importing=import_recordings.is_running(),
+        headline=_headline(known) if known and known.comparison.points else None,
+        coverage=_coverage(session),
     )
 
 
-def _is_beginning(session: Session) -> bool:
-    """Return whether sample matrices exist but no job yet; their job starts automatically."""
-    names = [name for name, _, _ in first_start.SAMPLES]
-    samples = session.scalar(select(func.count()).where(MatrixRow.name.in_(names))) or 0
-    return samples > 0 and not session.scalar(select(func.count()).select_from(JobRow))
+def _devices(session: Session, chosen: str) -> tuple[Choice, ...]:
+    """Return the devices of the form, one per name: those with reference results, then those of this server."""
+    names = device_names(session)
+    known = {short(names[device]): device for device in reference_devices(session)}
+    for info in devices.offered(session):
+        known.setdefault(THIS_CPU if info.backend == "cpu" else f"{short(info.name)} (this server)", info.id)
+    choices = [Choice(device, name, device == chosen) for name, device in known.items()]
+    if chosen and not any(choice.chosen for choice in choices):
+        choices.append(Choice(chosen, THIS_CPU if chosen == CPU else short(names.get(chosen, chosen)), True))
+    return tuple(choices)
 
 
-def devices_page(session: Session) -> DevicesPage:
-    """Return the page of all devices with their bandwidth."""
-    faults = tuple(map(engine_faults.describe, engine_faults.list_faults(session)))
-    return DevicesPage(title="Devices", topics="", faults=faults, devices=device_rows(session))
+def _headline(known: ReferenceSummary) -> Headline:
+    return Headline(
+        headline.sentence(known.comparison, known.name),
+        headline.details(known.comparison),
+        headline.picture(known.comparison),
+        headline.table(known.comparison),
+        study_url(FORMATS.name, Selection(device=(known.device,))),
+    )
+
+
+def _coverage(session: Session) -> Coverage:
+    """Return the number of matrices with reference results and of jobs by device and study."""
+    matrices = (
+        select(RecordingRow.device, RecordingRow.study, func.count(RecordedResultsRow.id))
+        .join(RecordedResultsRow, RecordedResultsRow.recording_id == RecordingRow.id)
+        .group_by(RecordingRow.device, RecordingRow.study)
+    )
+    jobs = (
+        select(JobRow.device, JobRow.study, func.count())
+        .where(JobRow.cases_done > 0)
+        .group_by(JobRow.device, JobRow.study)
+    )
+    cells = {(device, study): units.count(count) for device, study, count in session.execute(matrices)}
+    for device, study, count in session.execute(jobs):
+        cells[device, study] = f"{units.count(count)} {'job' if count == 1 else 'jobs'}"
+    order = {device: place for place, device in enumerate(reference_devices(session))}
+    rows = sorted(device_rows(session), key=lambda row: (row.state != "recorded", order.get(row.id, len(order))))
+    heads = tuple(page.link for page in TABBED)
+    every = tuple(
+        CoverageRow(
+            *_named(row), tuple(_cell(row.id, page.name, cells.get((row.id, page.name), "")) for page in TABBED)
+        )
+        for row in rows
+    )
+    return Coverage(heads, tuple(row for row in every if any(row.cells)))
+
+
+def _named(row: DeviceRowView) -> tuple[str, str]:
+    """Return the short name of a device and what kind of device it is."""
+    if row.state == "recorded":
+        return short(row.name), "reference results"
+    return (THIS_CPU, short(row.name)) if row.id == CPU else (short(row.name), f"this server, {row.id}")
+
+
+def _cell(device: str, study: str, text: str) -> Link | None:
+    return Link(text, study_url(study, Selection(device=(device,)))) if text else None

@@ -23,11 +23,16 @@ from web.results import Results, device_names
 from web.selection import Selection, study_url
 from web.studies import PAGES
 from web.studies.base import StudyPage
+from web.views.job_answer import pill
+from web.views.matrix_devices import CPU, THIS_CPU
 
 NAMES_SHOWN = 3
 
 NOTHING = "no timings"
 """Outcome of a completed job without a single timing: all cases were skipped or failed."""
+
+STOPPED_EARLY = "stopped early"
+"""Outcome of a completed job that was asked to stop after a round."""
 
 SILENT = "The worker does not respond. The job continues when it or another worker is available. Check its log."
 """Note of a running job with an expired lease."""
@@ -40,7 +45,8 @@ def job_rows(
     session: Session, jobs: Sequence[JobRow], documents: Sequence[dict[str, Any]] = ()
 ) -> tuple[JobRowView, ...]:
     """Return the list rows of jobs; documents: their API documents, if known."""
-    counts, names = states(session, [job.id for job in jobs if job.cases_done]), device_names(session)
+    counts = states(session, [job.id for job in jobs if job.cases_done])
+    names = {CPU: THIS_CPU} | device_names(session)
     matrices = matrix_features(session, {matrix for job in jobs for matrix in job.matrix_ids[:NAMES_SHOWN]})
     return tuple(
         _job_row(job, document, counts.get(job.id, {}), names.get(job.device, job.device), matrices)
@@ -62,13 +68,17 @@ def _job_row(
         links.append(Link(f"{len(row.matrix_ids) - NAMES_SHOWN} more", f"/jobs/{row.id}"))
     progress = document["progress"]
     nothing = row.state == JobState.SUCCEEDED and not any(counts.get(state) for state in TIMED)
+    outcome = NOTHING if nothing else STOPPED_EARLY if document["stopped_early"] else row.state
     link = next((page.link for page in PAGES if page.name == row.study), row.study)
+    name = f"{link} of {first}{f' and {more} more' if more else ''}"
     return JobRowView(
         id=row.id,
-        title=f"{link} of {first}{f' and {more} more' if more else ''} on {device}",
+        title=f"{name} on {device}",
+        name=name,
         study=row.study,
         state=row.state,
-        outcome=NOTHING if nothing else row.state,
+        outcome=outcome,
+        pill=pill(row, outcome),
         device=device,
         matrices=tuple(links),
         share=min(1.0, progress["done"] / progress["total"]) if progress["total"] else 0.0,
@@ -94,8 +104,12 @@ def _status_note(row: JobRow, document: dict[str, Any], device: str, counts: Map
 
 
 def without_time(counts: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the number of cases without a timing by state: `4 skipped`."""
-    return tuple(f"{counts[state]} {state}" for state in STATES if state not in TIMED and counts.get(state))
+    """Return the number of cases without a timing by state: `4 cases skipped`."""
+    return tuple(
+        f"{counts[state]} case{'s' if counts[state] > 1 else ''} {state}"
+        for state in STATES
+        if state not in TIMED and counts.get(state)
+    )
 
 
 def device_rows(session: Session) -> tuple[DeviceRowView, ...]:

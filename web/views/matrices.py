@@ -1,180 +1,244 @@
-"""`/matrices/{id}`: a matrix with its structure and results."""
+"""`/matrices/{id}`: the answer on a matrix, its kernels, structure, and history."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from sqlalchemy.orm import Session
 
-from gpu_engine.advisor import is_sure
-from gpu_engine.advisor.gpus import GPUS, Gpu
-from gpu_engine.findings.ranking import NAMED, join
+from gpu_engine.errors import ParameterError, quote
+from gpu_engine.findings.formats.decision import Decision
+from gpu_engine.findings.formats.for_n import SPMVS, SPMVS_MAX
 from gpu_engine.recordings.files import kind_of
 from gpu_engine.records import CACHES, dumps
-from gpu_engine.studies import STUDIES
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
-from server import catalogue, predictors, recorded_results
+from server import catalogue, recorded_results
 from server.jobs import queue
-from server.models import MatrixRow, MatrixState
+from server.jobs.documents import job_documents
+from server.models import JobRow, MatrixRow, MatrixState
 from server.predictors import Predictor
 from server.store import Store
 from web import problem_hints
-from web.components import Chart, Choice, FindingRowView, Link, LinkSwitch
+from web.components import Chart, FindingRowView, Link
 from web.figures.formats import regret
 from web.figures.history import HISTORY, summary, table
 from web.histories import over_jobs
-from web.matrix_contexts import History, MatrixPage, Origin, Predicted
-from web.pictures import bin_label, picture
+from web.job_contexts import LiveJob
+from web.matrix_contexts import AnswerCard, History, MatrixActions, MatrixPage, MatrixPictures, Origin
 from web.results import CACHE_DEFAULT, Results, results_of
 from web.selection import Selection
 from web.studies import PAGES
 from web.studies.formats import FORMATS
+from web.views import matrix_answer, matrix_kernels
+from web.views.job_live import live_job
 from web.views.list_rows import finding_rows, job_rows, matrix_row
-from web.views.measure import FormValues, form
-from web.views.study import chart, contents
+from web.views.matrix_actions import measure_button, use_of
+from web.views.matrix_conversion import forecasts_for
+from web.views.matrix_devices import DeviceOption, choose, device_options, newest_first
+from web.views.matrix_prediction import predicted_card
+from web.views.matrix_results import Measured, measured_on
+from web.views.matrix_structure import structure_of
 
 JOBS_SHOWN = 10
-
-FACTS: tuple[tuple[str, Callable[[MatrixRow], str]], ...] = (
-    ("rows × columns", lambda row: f"{units.count(row.n_rows)} × {units.count(row.n_cols)}"),
-    ("nnz", lambda row: units.count(row.nnz)),
-    ("mean row length (ave)", lambda row: units.number(row.features.get("ave"))),
-    ("standard deviation (σ)", lambda row: units.number(row.features.get("sigma"))),
-    ("shortest … longest row", lambda row: _span(row)),
-    ("empty rows, columns", lambda row: _pair(row, "empty_rows", "empty_cols")),
-    ("bandwidth", lambda row: units.count(row.features.get("bandwidth"))),
-    ("explicit zeros", lambda row: units.count(row.features.get("explicit_zeros"))),
-    ("distinct values", lambda row: units.count(row.features.get("distinct_values"))),
-    ("warp iterations (n_iter), ELLR, PELLR", lambda row: _pair(row, "n_iter_ellr", "n_iter_pellr")),
-    ("computations (n_p)", lambda row: units.count(row.features.get("n_p"))),
-    (
-        "power-law exponent (rows, columns)",
-        lambda row: ", ".join(
-            units.number(row.features.get(name)) for name in ("power_law_exponent", "power_law_exponent_cols")
-        ),
-    ),
-    ("pattern symmetry", lambda row: {True: "symmetric", False: "not symmetric"}.get(_symmetric(row), units.MISSING)),
-    ("CSR size", lambda row: units.size(12 * row.nnz + 4 * (row.n_rows + 1))),
-)
+OPTIONS = ("n", "device", "cache")
+"""Parameters of the address."""
 
 
-def matrix_page(
-    session: Session,
-    store: Store,
-    matrix_id: str,
-    history_choice: Selection,
-    can_fetch: bool,
-    custom_kernels: Sequence[str] = (),
-) -> MatrixPage:
-    """Return the page of a matrix; raises NotFoundError.
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The question in the address: the number of SpMVs, the device, and the cache state; empty: the default."""
 
-    history_choice  kernels and cache states of its history
-    can_fetch       whether the server can download matrices of the collection
-    custom_kernels  custom kernels of the server
+    n: int = SPMVS
+    device: str = ""
+    cache: str = ""
+
+    def url(self, matrix_id: str, **changes: str) -> str:
+        """Return the address with some values replaced."""
+        values = {"n": str(self.n), "device": self.device, "cache": self.cache} | changes
+        return f"/matrices/{matrix_id}?{urlencode({name: value for name, value in values.items() if value})}"
+
+
+def question_of(options: Mapping[str, str]) -> Question:
+    """Return the question of an address; raises ParameterError."""
+    text = options["n"] or str(SPMVS)
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) <= SPMVS_MAX):
+        raise ParameterError(f"n is {quote(text)}. Give a number of SpMVs from 1 to {SPMVS_MAX:,}.")
+    if options["cache"] and options["cache"] not in CACHES:
+        raise ParameterError(f"cache is {quote(options['cache'])}. Choose one of {', '.join(CACHES)}.")
+    return Question(int(text), options["device"], options["cache"])
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known about the question.
+
+    measured   results on the device; predictor: the performance model for it; None: none
+    job, live  unfinished job on the device, and its race
+    """
+
+    row: MatrixRow
+    device: DeviceOption
+    n: int
+    measured: Measured | None
+    predictor: Predictor | None
+    job: JobRow | None
+    live: LiveJob | None
+
+    @property
+    def decision(self) -> Decision | None:
+        """Decision from the measurements; None without them."""
+        return self.measured.decision if self.measured else None
+
+    @property
+    def is_predicted(self) -> bool:
+        """Whether the performance model can predict the matrix."""
+        return self.predictor is not None and bool(self.predictor.advise(self.row.features))
+
+
+def matrix_page(session: Session, store: Store, matrix_id: str, question: Question, can_fetch: bool) -> MatrixPage:
+    """Return the page of a matrix; raises NotFoundError, and ParameterError for an unknown device.
+
+    can_fetch  whether the server can download matrices of the collection
     """
     row = catalogue.get_matrix(session, matrix_id)
-    known = row.state in (MatrixState.READY, MatrixState.RECORDED)
-    structure = picture(store, row) if known else None
+    options = device_options(session, row.id)
+    device = choose(session, options, question.device)
+    question = Question(question.n, device.value, question.cache)
     jobs = queue.list_jobs(session, matrix_id=row.id, limit=JOBS_SHOWN).items
-    waiting = row.state == MatrixState.INGESTING
-    results = {page.name: _results(session, page.name, row.id) for page in PAGES}
-    watched = [f"matrix:{row.id}"] if waiting else [f"job:{job.id}" for job in jobs if job.finished_at is None]
-    values = FormValues(STUDIES[0], matrices=(row.id,), custom_kernels=tuple(custom_kernels))
-    predictor = predictors.of_service(session)
+    running = [job for job in jobs if job.finished_at is None]
+    known = _known(session, row, device, question, running)
+    measured, decision, card = known.measured, known.decision, _card(session, known)
+    watched = [f"matrix:{row.id}"] if row.state == MatrixState.INGESTING else [f"job:{job.id}" for job in running]
     return MatrixPage(
         title=row.name,
         topics=",".join(watched),
         matrix=matrix_row(row),
-        source=_source(row.source),
-        error=problem_hints.problem_text(row.error),
-        fetch=str(row.source["name"]) if can_fetch and _lacks_values(row) else "",
-        facts=tuple((name, fact(row)) for name, fact in FACTS) if known else (),
-        notes=(*_fetched(row.source), *(structure.notes if structure else ())),
-        advice=_advice(row, predictor),
-        predicted_for=_predicted_for(predictor),
-        confidence=_confidence_text(predictor.near_best(row.features), is_sure(row.features), predictor.gpu),
-        comparison=_predicted_and_measured(results[FORMATS.name]),
-        charts=_charts(row) if structure else (),
-        histogram=tuple((bin_label(low, high), units.count(n)) for low, high, n in structure.row_lengths)
-        if structure
+        eyebrow=_eyebrow(row),
+        n=question.n,
+        n_max=SPMVS_MAX,
+        device=device.value,
+        cache=question.cache,
+        devices=tuple(Link(each.label, question.url(row.id, device=each.value), each == device) for each in options),
+        caches=tuple(Link(each, question.url(row.id, cache=each)) for each in measured.caches if each != measured.cache)
+        if measured
         else (),
-        findings=_findings(results, row.id),
-        history=_history(session, row, history_choice),
+        card=card,
+        actions=_actions(session, known, card.kernel, can_fetch),
+        pictures=_pictures(known),
+        running=tuple(_running(job, known.job if known.live else None) for job in running),
+        kernels=matrix_kernels.kernel_table(measured.group, decision, measured.busy) if measured and decision else None,
+        advice=_advice(row, known.predictor) if known.predictor and known.is_predicted else None,
+        regret=_regret(session, row.id) if measured else (),
+        structure=structure_of(store, row),
         jobs=job_rows(session, jobs),
-        form=form(session, values, row) if row.state == MatrixState.READY else None,
+        history=_history(session, row.id, question.cache or CACHE_DEFAULT) if len(jobs) > 1 else None,
+        others=_others(session, row.id),
+    )
+
+
+def _known(
+    session: Session, row: MatrixRow, device: DeviceOption, question: Question, running: Sequence[JobRow]
+) -> Known:
+    """Return what is known: results, the performance model, and the job that measures the matrix on the device."""
+    measured = measured_on(session, row.id, device, question.n, question.cache) if device.is_measured else None
+    predictor = device.predictor(session) if row.features else None
+    job = next((job for job in running if (job.study, job.device) == (FORMATS.name, device.value)), None)
+    # A job that measures again does not replace the answer.
+    live = live_job(session, job) if job and (measured is None or measured.job == job.id) else None
+    live = live if live and live.matrix_id == row.id else None
+    return Known(row, device, question.n, measured, predictor, job, live)
+
+
+def _card(session: Session, known: Known) -> AnswerCard:
+    """Return the answer: measured, being measured, predicted, or why there is none."""
+    row, device, measured = known.row, known.device, known.measured
+    if measured and measured.decision:
+        return matrix_answer.measured_card(measured.decision, device, measured.when, measured.busy)
+    predicted, predictor = None, known.predictor
+    if predictor and known.is_predicted:
+        forecasts = forecasts_for(session, predictor.gpu, row)
+        predicted = predicted_card(predictor, row.features, device, known.n, forecasts)
+    if known.job and known.live:
+        (document,) = job_documents(session, [known.job])
+        left = f"{units.about(document['estimate_s'])} left" if document["estimate_s"] is not None else ""
+        return matrix_answer.live_card(known.job, known.live, predicted, left)
+    return predicted or matrix_answer.unknown_card(row, device, problem_hints.problem_text(row.error))
+
+
+def _actions(session: Session, known: Known, kernel: str, can_fetch: bool) -> MatrixActions:
+    """Return what the reader can do; kernel: that of the answer."""
+    row, device = known.row, known.device
+    return MatrixActions(
+        use=use_of(known.measured, kernel),
+        measure=measure_button(session, row, device) if row.state == MatrixState.READY and not known.live else None,
+        share=urlencode({"matrix": row.id}) if device.is_measured else "",
+        fetch=str(row.source["name"]) if can_fetch and _lacks_values(row) else "",
         origin=_origin(session, row) if row.state == MatrixState.RECORDED else None,
     )
 
 
-def _advice(row: MatrixRow, predictor: Predictor) -> Table | None:
-    """Return the predicted best kernels, fastest first, with times in one unit and the reason."""
+def _pictures(known: Known) -> MatrixPictures:
+    """Return the picture of the answer."""
+    measured, decision = known.measured, known.decision
+    if known.live:
+        return MatrixPictures(known.live, None, None)
+    if measured and decision:
+        return MatrixPictures(None, None if measured.busy else matrix_kernels.lines_of(decision), None)
+    predicts = known.predictor if known.is_predicted else None
+    return MatrixPictures(None, None, matrix_kernels.predicted_dots(predicts, known.row.features) if predicts else None)
+
+
+def _running(job: JobRow, raced: JobRow | None) -> Link:
+    """Return the link to a job that has not ended; raced: the job whose race the page has."""
+    text = "Open the job" if job is raced else f"Another job on this matrix: {job.message or job.state}"
+    return Link(text, f"/jobs/{job.id}")
+
+
+def _eyebrow(row: MatrixRow) -> str:
+    """Return name, size, and row lengths in one line; only the name of a matrix that was not read."""
+    if not row.features:
+        return row.name
+    shape = units.count(row.n_rows) + (f" × {units.count(row.n_cols)}" if row.n_rows != row.n_cols else "") + " rows"
+    lengths = f"{units.number(row.features.get('ave'))} per row, longest {units.count(row.features.get('max'))}"
+    return " · ".join((row.name, shape, f"{units.count(row.nnz)} nonzeros", lengths))
+
+
+def _advice(row: MatrixRow, predictor: Predictor) -> Table:
+    """Return the predicted best kernels, fastest first, with the times on all GPUs and the reason."""
     advised = predictor.advise(row.features)
-    if not advised:
+    gpus = newest_first(predictor.gpu)
+    rows = (
+        (a.kernel, *(units.seconds(a.predicted_s[gpu.name]) for gpu in gpus), units.count(a.cold_place), a.reason)
+        for a in advised
+    )
+    heads = (Head(gpu.short_name) for gpu in gpus)
+    return Table((Head("kernel", numeric=False), *heads, Head("cold rank"), Head("reason", numeric=False)), tuple(rows))
+
+
+def _regret(session: Session, matrix_id: str) -> tuple[str, ...]:
+    """Return the slowdown of the predicted kernel on every device that measured the matrix."""
+    return tuple(
+        regret.regret_text(panel) for panel in regret.info(_results(session, FORMATS.name, matrix_id).data).panels
+    )
+
+
+def _history(session: Session, matrix_id: str, cache: str) -> History | None:
+    """Return the times over the formats jobs in one cache state; None unless a device has two of them."""
+    panels = over_jobs(session, matrix_id, Selection(cache=(cache,)))
+    if not panels:
         return None
-    times = [advice.predicted_s[gpu.name] for advice in advised for gpu in GPUS]
-    unit = units.unit_for(times, units.TIME)
-    cells = iter(units.column([None if time is None else time / unit.factor for time in times]))
-    rows = ((a.kernel, *(next(cells) for _ in GPUS), units.count(a.cold_place), a.reason) for a in advised)
-    heads = (Head(gpu.name, unit.symbol) for gpu in GPUS)
-    return Table(
-        (Head("kernel", numeric=False), *heads, Head("rank", "cold"), Head("reason", numeric=False)), tuple(rows)
-    )
+    query = Selection(matrix=(matrix_id,), cache=(cache,)).query
+    number = sum(len(visit.points) for panel in panels for visit in panel.visits)
+    url = f"/api/v1/figures/{HISTORY.name}?{query}"
+    return History(Chart(f"{HISTORY.name}-chart", url, str(number), summary(panels)), table(panels))
 
 
-def _predicted_for(predictor: Predictor) -> str:
-    """Return the GPU that sorts the predictions, and the number of matrices that calibrated them."""
-    gpu, number = f"the {predictor.gpu.short_name}", predictor.matrices
-    matrices = "1 measured matrix" if number == 1 else f"{units.count(number)} measured matrices"
-    return f"{gpu} (calibrated with {matrices})" if number else gpu
-
-
-def _confidence_text(close: Sequence[str], sure: bool, gpu: Gpu) -> str:
-    """Return the near-best kernels and the confidence of the prediction."""
-    near_best = f"Predicted within 20 % of the fastest: {'only ' if len(close) == 1 else ''}{join(close, NAMED)}."
-    if not sure:
-        reason = "the model was calibrated on larger matrices with shorter rows"
-        return f"{near_best} Low confidence: {reason}. Measure to be sure."
-    if not gpu.is_judged:
-        reason = f"the model was never validated on the {gpu.short_name}"
-        return f"{near_best} Low confidence: {reason}. Measure to be sure."
-    return f"{near_best} High confidence on the {gpu.short_name}: you can use the first kernel without measuring."
-
-
-def _predicted_and_measured(results: Results) -> Predicted:
-    """Return the predicted and measured times of all measured kernels, and the regret of the predicted kernel."""
-    figure = FORMATS.figure("predicted")
-    caption, table, version = contents(figure, results.data, len(results.measurements), figure.matrices_min)
-    all_kernels = results.selection.with_(kernels="all")
-    sentences = tuple(regret.regret_text(panel) for panel in regret.info(results.data).panels)
-    return Predicted(chart(figure.name, all_kernels, version, caption), table, sentences)
-
-
-def _findings(results: Mapping[str, Results], matrix_id: str) -> tuple[FindingRowView, ...]:
-    """Return the findings of all studies on a matrix, for all devices."""
-    rows = (row for page in PAGES for row in finding_rows(page, results[page.name]))
+def _others(session: Session, matrix_id: str) -> tuple[FindingRowView, ...]:
+    """Return the findings of the other studies on a matrix, for all devices."""
+    others = (page for page in PAGES if page is not FORMATS)
+    rows = (row for page in others for row in finding_rows(page, _results(session, page.name, matrix_id)))
     return tuple(row for row in rows if row.finding.matrix_id == matrix_id)
-
-
-def _history(session: Session, row: MatrixRow, choice: Selection) -> History:
-    """Return the history of a matrix over its jobs; hidden if no device has two jobs in one cache state."""
-    every = over_jobs(session, row.id, Selection(cache=CACHES))
-    info = over_jobs(session, row.id, choice)
-    (cache, *_) = choice.cache or (CACHE_DEFAULT,)
-    address = f"/matrices/{row.id}"
-    links = (Link(each, f"{address}?{choice.with_(cache=each).query}", each == cache) for each in CACHES)
-    visits = [visit for panel in every for visit in panel.visits]
-    kernels = sorted({kernel for visit in visits for kernel in visit.points})
-    query, version = (
-        choice.with_(matrix=row.id).query,
-        sum(len(visit.points) for visit in visits),
-    )
-    return History(
-        Chart(f"{HISTORY.name}-chart", f"/api/v1/figures/{HISTORY.name}?{query}", str(version), summary(info)),
-        table(info),
-        LinkSwitch("Cache", tuple(links)),
-        tuple(Choice(kernel, kernel, kernel in choice.kernel) for kernel in kernels),
-        tuple(("cache", each) for each in choice.cache),
-    )
 
 
 def _results(session: Session, study: str, matrix_id: str) -> Results:
@@ -192,52 +256,11 @@ def _origin(session: Session, row: MatrixRow) -> Origin:
     return Origin(
         generate=tuple((name, value if isinstance(value, str) else dumps(value)) for name, value in call.items()),
         collection=str(row.source.get("name", "")),
+        file=str(row.source.get("filename", "")),
         twins=tuple(Link(twin.name, f"/matrices/{twin.id}") for twin in twins),
-    )
-
-
-def _charts(row: MatrixRow) -> tuple[Chart, ...]:
-    query = Selection(matrix=(row.id,)).query
-    spy = f"Positions of the {units.count(row.nnz)} nonzeros of {row.name}: nonzeros per cell, log scale."
-    lengths = f"Histogram of the row lengths: mean {units.number(row.features.get('ave'))} nonzeros, "
-    lengths += f"maximum {units.count(row.features.get('max'))}."
-    return (
-        Chart("spy", f"/api/v1/figures/spy?{query}", row.fingerprint[:12], spy),
-        Chart("row-lengths", f"/api/v1/figures/row-lengths?{query}", row.fingerprint[:12], lengths),
     )
 
 
 def _lacks_values(row: MatrixRow) -> bool:
     """Return whether a matrix of the collection has no values, or its download failed."""
     return kind_of(row.source) == "collection" and row.state in (MatrixState.RECORDED, MatrixState.FAILED)
-
-
-def _fetched(source: dict[str, Any]) -> tuple[str, ...]:
-    """Return a sentence with the origin of a downloaded file."""
-    if "fetched_at" not in source:
-        return ()
-    day, size = source["fetched_at"][:10], units.size(source["bytes"])
-    return (f"Fetched from {source['address']} on {day}: {size}, sha256 {source['sha256']}.",)
-
-
-def _source(source: dict[str, Any]) -> str:
-    if kind_of(source) == "generated":
-        given = ", ".join(f"{name} {value}" for name, value in source.get("params", {}).items())
-        return f"generated: {source.get('generator')} ({given})" if given else f"generated: {source.get('generator')}"
-    if kind_of(source) == "collection":
-        return f"SuiteSparse Matrix Collection: {source.get('name')}"
-    if "bytes" not in source:
-        return f"file {source.get('filename')} on another machine"
-    return f"uploaded, {units.size(source['bytes'])}"
-
-
-def _span(row: MatrixRow) -> str:
-    return f"{units.count(row.features.get('min'))} … {units.count(row.features.get('max'))}"
-
-
-def _pair(row: MatrixRow, first: str, second: str) -> str:
-    return f"{units.count(row.features.get(first))}, {units.count(row.features.get(second))}"
-
-
-def _symmetric(row: MatrixRow) -> Any:
-    return row.features.get("symmetric_pattern")

@@ -1,31 +1,49 @@
-"""`/measure`: the form of a job with the parameters of all studies; the page of a matrix has it too."""
+"""`/measure`: the form of a job with the parameters of all studies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
 
 from sqlalchemy.orm import Session
 
-from gpu_engine.errors import NotFoundError, ParameterError
+from gpu_engine.errors import NotFoundError
+from gpu_engine.findings.ranking import NAMED
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import DeviceInfo, MatrixInfo
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies import study as find_study
-from gpu_engine.studies.base import Study, check_device
+from gpu_engine.studies.base import Study
 from gpu_engine.studies.batched import ROWS_MAX
 from gpu_engine.text import units
-from server import catalogue, devices
+from server import catalogue, devices, predictors
 from server.documents import MATRICES_MAX
-from server.jobs import estimates, queue
+from server.jobs import queue
 from server.models import JobRow, MatrixRow, MatrixState
-from web.components import Choice, Field, Link
-from web.forms import DeviceChoice, MeasureForm, Names, StudyForm, changed, form_fields, values_of
+from web.components import Field, Link
+from web.device_labels import short
+from web.forms import (
+    DeviceChoice,
+    MatrixChoice,
+    MeasureForm,
+    Names,
+    Preset,
+    StudyForm,
+    changed,
+    form_fields,
+    values_of,
+)
 from web.job_contexts import MeasurePage
+from web.recorded import reference_devices
+from web.results import device_names
+from web.studies import page_of
+from web.views.measure_estimate import device_label, estimate
 
 FORM_NAMES = ("again", "study", "device", "matrix_ids")
 """Names in the address that are not parameters of a study."""
+
+MAIN = ("kernels", "caches")
+"""Parameters that are not folded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +51,6 @@ class FormValues:
     """Values of the form.
 
     params          parameters of the study; the others are defaults
-    opened          whether the settings are visible in any case
     custom_kernels  custom kernels of the server
     """
 
@@ -41,14 +58,11 @@ class FormValues:
     params: dict[str, Any] = field(default_factory=dict)
     device: str = ""
     matrices: tuple[str, ...] = ()
-    opened: bool = False
     custom_kernels: tuple[str, ...] = ()
 
 
 def page(session: Session, query: Sequence[tuple[str, str]], custom_kernels: Sequence[str] = ()) -> MeasurePage:
     """Return the form for an address: the settings of the job `again`, replaced by other parameters of the address.
-
-    custom_kernels  custom kernels of the server
 
     Raises NotFoundError for an unknown job, ParameterError for an unknown study or parameter.
     """
@@ -61,13 +75,11 @@ def page(session: Session, query: Sequence[tuple[str, str]], custom_kernels: Seq
     params |= values_of(study.Params, [(name, value) for name, value in query if value], but=FORM_NAMES)
     rows, notes = _rows(session, matrices)
     device = given.get("device") or (again.device if again else "")
+    values = FormValues(study, params, device, tuple(row.id for row in rows), tuple(custom_kernels))
     return MeasurePage(
         title="Measure again" if again else "Measure",
         topics="",
-        form=form(
-            session,
-            FormValues(study, params, device, tuple(row.id for row in rows), again is not None, tuple(custom_kernels)),
-        ),
+        form=form(session, values),
         again=Link(again.id[:8], f"/jobs/{again.id}") if again else None,
         notes=notes,
     )
@@ -79,83 +91,67 @@ def settings_of(job: JobRow) -> dict[str, Any]:
     return {name: value for name, value in job.params.items() if name in known}
 
 
-def form(session: Session, values: FormValues, matrix: MatrixRow | None = None) -> MeasureForm:
-    """Return the form for the chosen matrices and `matrix`; raises ParameterError for unknown parameters."""
+def form(session: Session, values: FormValues) -> MeasureForm:
+    """Return the form for the chosen matrices; raises ParameterError for unknown parameters."""
     alive = devices.offered(session)
     rows = _ready(session, values.matrices)
-    infos = [info_of(row) for row in rows if row.id in values.matrices]
+    chosen = [row for row in rows if row.id in values.matrices]
+    device = next((each for each in alive if each.id == values.device), next(iter(alive), None))
+    params = parse_params(values.study.Params, values.params)
+    names = device_names(session)
     return MeasureForm(
-        studies=tuple(_study(session, study, values, infos, alive) for study in STUDIES),
-        matrix=matrix.id if matrix else "",
+        studies=tuple(_study(session, study, values, chosen, alive) for study in STUDIES),
         matrices=tuple(
-            Choice(row.id, f"{row.name} ({units.count(row.n_rows)} rows)", row.id in values.matrices)
+            MatrixChoice(row.id, row.name, f"{units.count(row.nnz)} nonzeros", row.id in values.matrices)
             for row in rows
-            if row is not matrix
         ),
         mixed_rows=units.count(ROWS_MAX),
-        devices=_devices(alive, values.device),
-        open=values.opened or bool(changed(parse_params(values.study.Params, values.params))),
+        devices=tuple(DeviceChoice(d.id, device_label(d), d.backend, d is device) for d in alive),
+        elsewhere=tuple(short(names[each]) for each in reference_devices(session)),
+        estimate=estimate(session, values.study, params, [info_of(row) for row in chosen], device),
     )
 
 
 def _study(
-    session: Session, study: Study, values: FormValues, matrices: Sequence[MatrixInfo], alive: Sequence[DeviceInfo]
+    session: Session, study: Study, values: FormValues, matrices: Sequence[MatrixRow], alive: Sequence[DeviceInfo]
 ) -> StudyForm:
     params = parse_params(study.Params, values.params if study is values.study else {})
     custom = {"custom_kernels": values.custom_kernels}
     names: Names = {backend: {**study.names(backend), **custom} for backend in dict.fromkeys(d.backend for d in alive)}
     query = [("study", study.name), *(("matrix_ids", matrix) for matrix in values.matrices)]
+    every = _fields(form_fields(study.Params, params, names), values)
     return StudyForm(
         study.name,
+        page_of(study.name).link,
         study.question,
-        _fields(form_fields(study.Params, params, names), values),
-        _duration(session, study, params, matrices, alive),
+        tuple(each for each in every if each.name in MAIN),
+        tuple(each for each in every if each.name not in MAIN),
+        _presets(session, study, names, matrices),
+        sum(label not in [each.label for each in every if each.name in MAIN] for label, _ in changed(params)),
         study is values.study,
         f"/measure?{urlencode(query)}",
+    )
+
+
+def _presets(session: Session, study: Study, names: Names, matrices: Sequence[MatrixRow]) -> tuple[Preset, ...]:
+    """Return choices of kernels: all, those of the paper, and those predicted for the first matrices."""
+    kernels = tuple(dict.fromkeys(kernel for known in names.values() for kernel in known.get("kernels", ())))
+    papers = tuple(filter(page_of(study.name).of_paper, kernels))
+    predictor = predictors.of_service(session)
+    near = dict.fromkeys(
+        kernel for row in matrices[:NAMED] for kernel in predictor.near_best(row.features) if kernel in kernels
+    )
+    is_predicted = study is STUDIES[0] and bool(near)
+    return (
+        Preset("All", ()),
+        *([Preset("Predicted near-best", tuple(near))] if is_predicted else []),
+        *([Preset("Paper", papers)] if 0 < len(papers) < len(kernels) else []),
     )
 
 
 def _fields(fields: tuple[Field, ...], values: FormValues) -> tuple[Field, ...]:
     """Return the fields with options: no field for custom kernels if the server has none."""
     return fields if values.custom_kernels else tuple(f for f in fields if f.name != "custom_kernels")
-
-
-def _duration(
-    session: Session, study: Study, params: Any, matrices: Sequence[MatrixInfo], alive: Sequence[DeviceInfo]
-) -> str:
-    """Return the estimated run time on each device, or the reason that the job cannot run."""
-    refused = [f"{m.name}: {refusal}" for m in matrices if (refusal := study.refusal(m))]
-    if refused and len(refused) == len(matrices):
-        return f"None of the selected matrices can be measured: {' '.join(refused)}"
-    if not matrices:
-        return "Select at least one matrix to see the estimated run time."
-    possible = [f"{time} on {d.id}" for d in alive if (time := expected_time(session, study, params, matrices, d))]
-    if not possible:
-        return "No available device supports these settings."
-    settings = ", ".join(f"{name} {value}" for name, value in changed(params)) or "the default settings"
-    estimate = f"About {', '.join(possible)}, with {settings}."
-    return " ".join((estimate, *(f"Not measured: {each}" for each in refused)))
-
-
-def expected_time(
-    session: Session, study: Study, params: Any, matrices: Sequence[MatrixInfo], device: DeviceInfo
-) -> str:
-    """Return the estimated run time on a device as text; empty if the device cannot measure any case."""
-    try:
-        check_device(study, device)
-        cases = sum(1 for _ in islice(study.cases(params, matrices, device), queue.CASES_MAX))
-    except ParameterError:
-        return ""
-    if not cases:
-        return ""
-    expected_s = estimates.expected(study, params, matrices, device, cases)
-    return units.duration(estimates.corrected(expected_s, estimates.outcomes(session, study, device)))
-
-
-def _devices(alive: Sequence[DeviceInfo], chosen: str) -> tuple[DeviceChoice, ...]:
-    """Return the devices, GPUs first; the chosen one is selected if it is available, else the first."""
-    index = next((index for index, device in enumerate(alive) if device.id == chosen), 0)
-    return tuple(DeviceChoice(d.id, f"{d.id} · {d.name}", d.backend, n == index) for n, d in enumerate(alive))
 
 
 def _rows(session: Session, matrices: Sequence[str]) -> tuple[list[MatrixRow], tuple[str, ...]]:
@@ -169,8 +165,10 @@ def _rows(session: Session, matrices: Sequence[str]) -> tuple[list[MatrixRow], t
             continue
         if row.state == MatrixState.READY:
             rows.append(row)
+        elif row.state == MatrixState.INGESTING:
+            notes.append(f"{row.name} is still being read.")
         else:
-            notes.append(f"{row.name} has no values on this server ({row.state}). See its page for what to do.")
+            notes.append(f"{row.name} has no values on this server. See its page for what to do.")
     return rows, tuple(notes)
 
 

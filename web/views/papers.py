@@ -1,4 +1,4 @@
-"""`/papers` and `/papers/{name}`: figures, tables, and statements of papers, with measured results."""
+"""`/papers/{name}`: statements, figures, and tables of a paper, with measured results."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +10,7 @@ from gpu_engine.errors import ParameterError
 from gpu_engine.findings.data import StudyData
 from gpu_engine.gpu_bench.batch_matrices import BATCH_SUBJECTS
 from gpu_engine.gpu_bench.benchmark_matrices import GRAPH_SUBJECTS, SUBJECTS, Subject
+from gpu_engine.gpu_bench.multigpu_matrices import PAPER_NNZ, paper_matrices
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import CACHES, DeviceInfo, dumps
 from gpu_engine.studies.base import check_device
@@ -18,19 +19,21 @@ from server.documents import MATRICES_MAX
 from server.models import MatrixRow, MatrixState
 from server.result_sources import find_sources
 from web.components import Chart, Choice, Link
-from web.contexts import PaperPage, PapersPage
+from web.contexts import PaperPage
 from web.page_cache import PageCache
-from web.papers import PAPERS, find_paper
+from web.papers import find_paper
 from web.papers.base import Paper, Place, Trial
 from web.papers.components import ExhibitPart, Generation, OutlookRow, TrialForm
 from web.papers.judgment import Judgment, judge
 from web.papers.statements import papers_checks, scoreboard, statement_table, verdict_counts
+from web.papers.summary import PaperSummary, summary
 from web.results import CACHE_DEFAULT, Results, device_names, results_of, with_traces
 from web.selection import Selection
 from web.studies import page_of
 from web.studies.base import StudyPage
-from web.views.measure import expected_time, info_of
-from web.views.study import chart, contents
+from web.views.measure import info_of
+from web.views.measure_estimate import expected_time
+from web.views.study_parts import chart, contents
 
 ResultsByStudy = Mapping[str, Mapping[str, "Measured"]]
 """Study → device → its results; devices of this server first."""
@@ -44,11 +47,6 @@ class Measured:
     data: StudyData
 
 
-def page() -> PapersPage:
-    """Return the page of all papers."""
-    return PapersPage(title="Papers", topics="", papers=PAPERS)
-
-
 def paper_page(session: Session, pages: PageCache, name: str, device: str, matrix: str) -> PaperPage:
     """Return the page of a paper; raises NotFoundError, and ParameterError for a device without results of its studies.
 
@@ -57,9 +55,7 @@ def paper_page(session: Session, pages: PageCache, name: str, device: str, matri
     matrix  matrix selected in the form; empty: those of the paper
     """
     paper = find_paper(name)
-    results_by_study: ResultsByStudy = {
-        study: pages.get(session, _measured, page_of(study), Selection(cache=CACHES)) for study in _studies(paper)
-    }
+    results_by_study = _results(session, pages, paper)
     known = tuple(dict.fromkeys(each for study in paper.judges for each in results_by_study[study]))
     if device and device not in known:
         raise ParameterError(f"No results of the studies of this paper on {device!r}. Choose another device.")
@@ -67,12 +63,14 @@ def paper_page(session: Session, pages: PageCache, name: str, device: str, matri
     judgment = _judgment(paper, results_by_study, names)
     chosen = device or max(known, key=lambda each: _rank(each, judgment, names), default="")
     chosen_name = names.get(chosen, chosen)
+    board = scoreboard(judgment.verdicts, chosen_name)
     return PaperPage(
         title=paper.title,
         topics=f"matrix:{matrix}" if trial.reading else "",
         paper=paper,
         devices=tuple(Link(names.get(each, each), f"{paper.href}?device={each}", each == chosen) for each in known),
-        scoreboard=scoreboard(judgment.verdicts, chosen_name),
+        summary=summary(judgment.verdicts, paper.exhibits, board.rows, chosen_name),
+        scoreboard=board,
         notes=judgment.notes,
         exhibits=_exhibits(paper, results_by_study, judgment, chosen, chosen_name),
         outlook=tuple(
@@ -81,6 +79,20 @@ def paper_page(session: Session, pages: PageCache, name: str, device: str, matri
         ),
         trial=trial,
     )
+
+
+def summarized(session: Session, pages: PageCache, paper: Paper) -> PaperSummary:
+    """Return the summary of a paper on the device with most verdicts."""
+    results_by_study, names = _results(session, pages, paper), device_names(session)
+    judgment = _judgment(paper, results_by_study, names)
+    known = dict.fromkeys(each for study in paper.judges for each in results_by_study[study])
+    chosen = max(known, key=lambda each: _rank(each, judgment, names), default="")
+    board = scoreboard(judgment.verdicts, names.get(chosen, chosen))
+    return summary(judgment.verdicts, paper.exhibits, board.rows, names.get(chosen, chosen))
+
+
+def _results(session: Session, pages: PageCache, paper: Paper) -> ResultsByStudy:
+    return {study: pages.get(session, _measured, page_of(study), Selection(cache=CACHES)) for study in _studies(paper)}
 
 
 def _judgment(paper: Paper, results_by_study: ResultsByStudy, names: Mapping[str, str]) -> Judgment:
@@ -224,16 +236,18 @@ def _can(trial: Trial, device: DeviceInfo) -> bool:
 
 def _generate(trial: Trial, here: Sequence[MatrixRow]) -> tuple[Generation, ...]:
     """Return the missing matrices of the trial with the request that generates each one or a stand-in."""
-    subjects = [(_subject(name).substitute or _subject(name)) for name in trial.generate]
+    subjects = [_subject(trial.study, name) for name in trial.generate]
     known = {row.name for row in here}
     return tuple(
         Generation(
             each.name, dumps({"generator": each.source["generator"], **each.source["params"], "name": each.name})
         )
-        for each in subjects
+        for each in (subject.substitute or subject for subject in subjects)
         if each.name not in known
     )
 
 
-def _subject(name: str) -> Subject:
-    return next(subject for subject in (*BATCH_SUBJECTS, *GRAPH_SUBJECTS, *SUBJECTS) if subject.name == name)
+def _subject(study: str, name: str) -> Subject:
+    """Return a benchmark matrix by name; that of `scaling` is of the MSREP paper, because two papers have a wb-edu."""
+    subjects = paper_matrices(PAPER_NNZ) if study == "scaling" else (*BATCH_SUBJECTS, *GRAPH_SUBJECTS, *SUBJECTS)
+    return next(subject for subject in subjects if subject.name == name)

@@ -24,15 +24,13 @@ def summary_text(study: StudyPage, results: Results, figure_kernels: Sequence[st
 
 
 def hidden_figures_text(study: StudyPage, results: Results) -> str:
-    """Return sentences about the figures that need more matrices or devices than selected."""
+    """Return a sentence about the figures that need more matrices or devices than selected; empty without any."""
     matrices, devices = ({getattr(m, name) for m in results.measurements} for name in ("matrix_id", "device"))
-    of_matrices = [f"“{figure.title}”" for figure in study.figures if len(matrices) < figure.matrices_min]
+    of_matrices = sum(len(matrices) < figure.matrices_min for figure in study.figures)
     of_devices = [f"“{f.title}”" for f in study.figures if len(devices) < f.devices_min <= len(results.devices)]
-    sentences = (
-        f"Select two or more matrices to see {join(of_matrices)}." if of_matrices else "",
-        f"Select all devices to see {join(of_devices)}." if of_devices and not of_matrices else "",
-    )
-    return " ".join(filter(None, sentences))
+    if of_matrices:
+        return f"Select two or more matrices to see {of_matrices} more figure{'s' if of_matrices > 1 else ''}."
+    return f"Select all devices to see {join(of_devices)}." if of_devices else ""
 
 
 def matrix_count_text(session: Session, results: Results) -> str:

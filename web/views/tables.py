@@ -1,7 +1,8 @@
 """`/{study}/tables/{name}`: a table of a study as a separate page, and as CSV, Markdown, or LaTeX."""
 
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
@@ -10,11 +11,11 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.text.tables import Table
-from web import contexts, kernels
+from web import contexts, device_labels, kernels
 from web.components import Column, FindingRowView, Link, TitledTable
 from web.files import WRITERS
 from web.kernel_matrix_table import kernel_matrix_tables
-from web.results import Results, results_of, with_traces
+from web.results import CACHE_DEFAULT, Results, results_of, with_traces
 from web.selection import Selection, study_url
 from web.sorting import KEYS
 from web.studies.base import Section, StudyPage
@@ -37,9 +38,12 @@ def features(study: StudyPage, results: Results) -> TitledTable:
     return TitledTable(study.features.heading, study.features.table(results))
 
 
-def page(session: Session, study: StudyPage, selection: Selection, name: str) -> contexts.TablePage:
-    """Return the page of the tables of that name; raises NotFoundError if the selection has none."""
-    named = find(session, study, selection, name)
+def page(session: Session, study: StudyPage, selection: Selection, name: str, top: int = 0) -> contexts.TablePage:
+    """Return the page of the tables of that name; raises NotFoundError if the selection has none.
+
+    top  number of rows above the summary rows; 0: all
+    """
+    named = find(session, study, selection, name, top)
     return contexts.TablePage(
         title=named.heading,
         topics="",
@@ -50,11 +54,12 @@ def page(session: Session, study: StudyPage, selection: Selection, name: str) ->
         tables=named.tables,
         prose=named.prose,
         columns=_columns(study, selection, name, named),
-        files=tuple(Link(label, address(study.name, name + ending, selection)) for ending, label in LABELS),
+        files=tuple(Link(label, address(study.name, name + ending, selection, top)) for ending, label in LABELS),
     )
 
 
-SORTABLE = ("pivot", "side-by-side-numbers")
+PIVOT = "pivot"
+SORTABLE = (PIVOT, "side-by-side-numbers")
 """Names of the kernel–matrix tables."""
 
 
@@ -87,26 +92,52 @@ LABELS = ((".csv", "CSV"), (".md", "Markdown"), (".tex", "LaTeX"))
 """Endings of table files and their labels."""
 
 
-def text(session: Session, study: StudyPage, selection: Selection, name: str, ending: str) -> str:
+def text(session: Session, study: StudyPage, selection: Selection, name: str, ending: str, top: int = 0) -> str:
     """Return the tables of that name as a file; raises NotFoundError for an unknown ending."""
     if ending not in WRITERS:
         raise NotFoundError(f"Unknown table format {quote(ending)}. Endings: {', '.join(WRITERS)}.")
-    return WRITERS[ending](find(session, study, selection, name).tables)
+    return WRITERS[ending](find(session, study, selection, name, top).tables)
 
 
-def address(study: str, name: str, selection: Selection) -> str:
+def address(study: str, name: str, selection: Selection, top: int = 0) -> str:
     """Return the address of the tables of that name."""
-    return f"/{study}/tables/{name}" + (f"?{selection.query}" if selection.query else "")
+    query = "&".join(filter(None, (selection.query, f"top={top}" if top else "")))
+    return f"/{study}/tables/{name}" + (f"?{query}" if query else "")
 
 
-def find(session: Session, study: StudyPage, selection: Selection, name: str) -> NamedTables:
+def find(session: Session, study: StudyPage, selection: Selection, name: str, top: int = 0) -> NamedTables:
     """Return the tables of that name; raises NotFoundError if the selection has none."""
     results = results_of(session, study.name, selection)
     data = with_traces(session, results) if study.with_traces else results.data
     named = next((tables for known, tables in _tables(study, results, data, name) if known == name), None)
     if named is None:
         raise NotFoundError(f"This selection has no table {quote(name)}. Open the tables from the page of the study.")
-    return named
+    several = len(named.tables) > 1
+    tables = (
+        replace(_first(each, top), label=_label(each, study.name, name) + (f"-{number}" if several else ""))
+        for number, each in enumerate(named.tables, start=1)
+    )
+    return replace(named, tables=tuple(tables))
+
+
+def _first(each: TitledTable, top: int) -> TitledTable:
+    """Return a table with its first rows and its summary rows, which are those of all rows."""
+    rows, number = each.table.rows, len(each.table.rows) - each.means
+    if not top or top >= number:
+        return each
+    shorter = Table(each.table.heads, (*rows[:top], *rows[number:]))
+    # Summary rows have no fastest cells.
+    leading = frozenset((row, column) for row, column in each.leading if row < top)
+    return replace(each, heading=f"{each.heading} · first {top} of {number}", table=shorter, leading=leading)
+
+
+def _label(each: TitledTable, study: str, name: str) -> str:
+    """Return the name of a table in files: `formats-h200`, `formats-h200-cold`, `formats-roofline-numbers`."""
+    keys = dict(each.keys)
+    cache = keys.get("cache", CACHE_DEFAULT)
+    device = device_labels.short(keys.get("device", ""))
+    parts = (study, "" if name == PIVOT else name, device, "" if cache == CACHE_DEFAULT else cache)
+    return re.sub(r"[^a-z0-9]+", "-", "-".join(filter(None, parts)).lower()).strip("-")
 
 
 def _tables(study: StudyPage, results: Results, data: StudyData, name: str) -> Iterator[tuple[str, NamedTables]]:
@@ -129,7 +160,7 @@ def _tables(study: StudyPage, results: Results, data: StudyData, name: str) -> I
             notes=(study.features.note,) if study.features.note else (),
         ),
     )
-    if name == "pivot":
+    if name == PIVOT:
         columns = [(each, kernels.labels(study, each, results.selection)) for each in study.answers(results.data)]
         yield name, NamedTables("Kernel–matrix table", kernel_matrix_tables(study.findings(data), data, columns))
     for section in (*study.sections, *([study.conclusions] if study.conclusions else [])):

@@ -1,0 +1,151 @@
+"""The home page: a name leads to its answer, the last answers are those of their pages, and what was measured where."""
+
+import re
+import threading
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from gpu_engine.recordings import files as recordings
+from server import devices, import_recordings
+from server.db import Database
+from server.models import JobState, MatrixRow, MatrixState
+from tests.collection_site import Site, serve_from
+from tests.conftest import AddMatrix
+from tests.samples.formats import study_of
+from tests.samples.recording import sample
+from tests.web.conftest import CPU, Lab, add_job, get, sample_matrix, words
+
+H200 = "recorded:h200"
+
+
+@pytest.fixture
+def imported(database: Any, tmp_path: Path) -> None:
+    recordings.write(tmp_path / "recorded" / "h200" / "formats.json.gz", sample())
+    import_recordings.run(database, tmp_path / "recorded")
+
+
+def redirect(client: TestClient, url: str) -> str:
+    answer = client.get(url, headers={"Accept": "text/html"}, follow_redirects=False)
+    return answer.headers["location"] if answer.status_code == 303 else ""
+
+
+@pytest.mark.parametrize("name", ["cnr-2000", "CNR-2000", " cnr-2000 ", "cnr-2000.mtx", "LAW/cnr-2000", "m1"])
+def test_a_name_leads_to_its_matrix_with_the_question(client: TestClient, lab: Lab, name: str) -> None:
+    location = urlsplit(redirect(client, f"/?name={name}&n=12&device=cpu"))
+    assert location.path == "/matrices/m1"
+    assert parse_qs(location.query) == {"n": ["12"], "device": ["cpu"]}
+    assert get(client, f"{location.path}?{location.query}").status_code == 200
+
+
+def test_a_matrix_with_values_comes_before_a_reference_matrix(client: TestClient, lab: Lab, database: Database) -> None:
+    with database.write() as session:
+        session.add(MatrixRow(id="r", name="cnr-2000", state=MatrixState.RECORDED, sha256="x", created_at=9e9))
+    assert redirect(client, "/?name=cnr-2000").startswith("/matrices/m1?")
+
+
+def test_an_unknown_name_gives_similar_ones_and_keeps_the_question(client: TestClient, lab: Lab) -> None:
+    page = get(client, "/?name=cnr&n=7")
+    missing = page.context["missing"]
+    assert [link.text for link in missing.similar] == ["cnr-2000"]
+    assert "n=7" in missing.similar[0].href
+    assert (missing.fetch, page.context["n"], page.context["name"]) == ("", 7, "cnr")
+    assert get(client, "/").context["missing"] is None
+
+
+def test_a_name_of_the_collection_can_be_downloaded(app: FastAPI, client: TestClient) -> None:
+    serve_from(app, Site())
+    for name in ("HB/bcsstk16", "bcsstk16", "hb/BCSSTK16"):
+        missing = get(client, f"/?name={name}").context["missing"]
+        assert missing.fetch == "HB/bcsstk16"
+        assert missing.size.endswith("MB")
+    assert get(client, "/?name=Other/name").context["missing"].size == ""
+
+
+@pytest.mark.parametrize("n", ["0", "-1", "1.5", "many", "1000000001", "٣"])
+def test_a_number_of_spmvs_out_of_bounds_is_refused(client: TestClient, n: str) -> None:
+    answer = client.get("/", params={"n": n})
+    assert answer.status_code == 422
+    assert "1" in answer.json()["detail"]
+
+
+def test_an_unknown_device_is_refused_with_the_known_ones(client: TestClient, lab: Lab) -> None:
+    answer = client.get("/?device=xx")
+    assert answer.status_code == 422
+    assert "cuda:0, cpu" in answer.json()["detail"]
+    assert client.get("/?device=H100-SXM").status_code == 200
+
+
+def test_the_devices_are_those_with_results_and_those_of_this_server(
+    client: TestClient, imported: None, lab: Lab
+) -> None:
+    choices = get(client, "/").context["devices"]
+    assert [(choice.value, choice.chosen) for choice in choices] == [(H200, True), ("cuda:0", False), ("cpu", False)]
+    chosen = get(client, "/?device=cpu").context["devices"]
+    assert [choice.value for choice in chosen if choice.chosen] == ["cpu"]
+
+
+def test_a_last_answer_is_the_sentence_of_its_page(client: TestClient, lab: Lab) -> None:
+    answers = get(client, "/?n=30").context["answers"]
+    assert answers
+    assert len(answers) <= 3
+    for answer in answers:
+        assert "n=30" in answer.href
+        text = words(get(client, answer.href).text)
+        if answer.state in ("measured", "predicted"):
+            assert words(answer.sentence) in text
+
+
+def test_a_matrix_is_answered_for_the_device_that_measured_it(
+    client: TestClient, imported: None, database: Database, add_matrix: AddMatrix
+) -> None:
+    devices.register(database, [CPU])
+    add_matrix(sample_matrix(), "mine", "m5")
+    (predicted,) = get(client, "/").context["answers"]
+    assert (predicted.state, H200 in predicted.href.replace("%3A", ":")) == ("predicted", True)
+    add_job(database, "j5", "cpu", JobState.SUCCEEDED, study_of("m5"))
+    (measured,) = get(client, "/").context["answers"]
+    assert (measured.state, "device=cpu" in measured.href) == ("measured", True)
+    add_job(database, "j6", "cpu", JobState.RUNNING, [], ("m5",))
+    (running,) = get(client, "/").context["answers"]
+    assert (running.state, running.sentence) == ("running", measured.sentence)
+
+
+def test_a_matrix_that_was_not_read_says_so(client: TestClient, lab: Lab, database: Database) -> None:
+    with database.write() as session:
+        for row in session.query(MatrixRow):
+            row.created_at = 10.0 if row.state == MatrixState.READY else 20.0
+    states = {answer.name: answer.state for answer in get(client, "/").context["answers"]}
+    assert (states["ingesting.mtx"], states["failed.mtx"]) == ("running", "failed")
+
+
+def test_results_by_device_and_study_lead_to_their_pages(client: TestClient, imported: None, lab: Lab) -> None:
+    page = get(client, "/")
+    coverage = page.context["coverage"]
+    cells = {(row.device, row.note): row.cells[0] for row in coverage.rows}
+    reference = cells["H200", "reference results"]
+    assert (reference.text, reference.href) == ("2", f"/formats?device={H200.replace(':', '%3A')}")
+    assert len([cell for cell in cells.values() if cell and "job" in cell.text]) == 2
+    assert len(coverage.heads) == len(coverage.rows[0].cells)
+    for href in re.findall(r'<td class="num"><a href="([^"]+)"', page.text):
+        assert get(client, href).status_code == 200
+
+
+def test_reference_results_have_a_picture_without_a_script(client: TestClient, imported: None) -> None:
+    page = get(client, "/")
+    assert page.context["headline"] is None, "the sample has no cuSPARSE"
+    assert "data-figure" not in page.text
+
+
+def test_home_says_that_reference_results_are_imported(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "Importing the reference results"
+    assert said not in get(client, "/").text
+    monkeypatch.setattr("server.import_recordings._running", threading.Event())
+    import_recordings._running.set()
+    page = get(client, "/")
+    assert said in page.text
+    assert page.context["topics"] == "jobs,matrices"

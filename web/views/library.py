@@ -1,0 +1,21 @@
+"""`/library`: the papers with their verdicts, and all documents."""
+
+from sqlalchemy.orm import Session
+
+from web import documents
+from web.contexts import LibraryPage, PaperCard
+from web.page_cache import PageCache
+from web.papers import PAPERS
+from web.papers.base import Paper
+from web.views.papers import summarized
+
+
+def page(session: Session, pages: PageCache) -> LibraryPage:
+    """Return the page of all papers and documents."""
+    cards = tuple(_card(session, pages, paper) for paper in PAPERS)
+    return LibraryPage("Library", "", cards, tuple(map(documents.head, documents.names())))
+
+
+def _card(session: Session, pages: PageCache, paper: Paper) -> PaperCard:
+    summary = summarized(session, pages, paper)
+    return PaperCard(paper, summary.sentence, summary.counts if summary.checked else ())

@@ -1,0 +1,113 @@
+"""The answer on a matrix from the performance model and the conversion times of matrices of a similar size."""
+
+from collections.abc import Mapping, Sequence
+
+from gpu_engine.advisor import EQUAL, is_sure, rank
+from gpu_engine.advisor.work import Features
+from gpu_engine.findings.formats.conversion_forecast import ConversionForecast, predicted_costs
+from gpu_engine.findings.formats.decision import keeps_csr
+from gpu_engine.findings.formats.for_n import KernelCost, best, crossovers, total_s
+from gpu_engine.text import units
+from server.predictors import Predictor
+from web.components import StatePill
+from web.matrix_contexts import AnswerCard
+from web.views.matrix_answer import spmvs
+from web.views.matrix_devices import DeviceOption
+
+PREDICTED = StatePill("predicted", "predicted")
+
+Forecasts = Mapping[str, ConversionForecast]
+"""Kernel → forecast of its conversion."""
+
+
+def predicted_times(predictor: Predictor, features: Features) -> dict[str, float]:
+    """Return the predicted seconds of one SpMV by kernel, the shortest first; empty if it cannot be predicted."""
+    if not predictor.advise(features):
+        return {}
+    ranked = rank(features, predictor.gpu, "warm", predictor.calibration)
+    return {kernel: prediction.seconds for kernel, prediction in ranked}
+
+
+def predicted_card(
+    predictor: Predictor, features: Features, device: DeviceOption, n: int, forecasts: Forecasts
+) -> AnswerCard | None:
+    """Return the answer from the performance model; None if it cannot predict the matrix.
+
+    forecasts  of the conversions; empty: unknown
+    """
+    times = predicted_times(predictor, features)
+    if not times:
+        return None
+    confidence, when = confidence_text(predictor, features), basis_text(predictor)
+    costs = predicted_costs(times, forecasts)
+    csr = best([cost for cost in costs if keeps_csr(cost.kernel)], n)
+    if csr is None:
+        kernel, sentence, *under = _without_conversions(times, device, n)
+    else:
+        kernel, sentence, *under = _with_conversions(costs, csr, device, n, forecasts)
+    return AnswerCard(PREDICTED, when, sentence, (*under, confidence), kernel)
+
+
+def _with_conversions(
+    costs: Sequence[KernelCost], csr: KernelCost, device: DeviceOption, n: int, forecasts: Forecasts
+) -> tuple[str, ...]:
+    """Return the kernel and the sentences with forecasts of the conversions; csr: the best kernel that keeps CSR."""
+    where, kernel = f"On {device.phrase}, for {spmvs(n)}", best(costs, n) or csr
+    if keeps_csr(kernel.kernel):
+        sentence = f"{where}, keep CSR: {csr.kernel} takes about {units.seconds(csr.spmv_s)} per SpMV."
+        later = next(((step, name) for step, name in crossovers(costs) if step > n and not keeps_csr(name)), None)
+        if later is None:
+            return csr.kernel, sentence
+        gain = units.ratio(csr.spmv_s / next(cost.spmv_s for cost in costs if cost.kernel == later[1]))
+        return (
+            csr.kernel,
+            sentence,
+            f"{later[1]} may pay from about {_rough(later[0])} SpMVs on: speedup {gain} per SpMV.",
+        )
+    speedup = units.ratio(total_s(csr, n) / total_s(kernel, n))
+    sentence = f"{where}, take {kernel.kernel}: predicted speedup {speedup} over CSR."
+    forecast, saved = forecasts[kernel.kernel], csr.spmv_s - kernel.spmv_s
+    time = f"One SpMV takes about {units.seconds(kernel.spmv_s)}."
+    if saved <= 0:
+        return kernel.kernel, sentence, time
+    ends = [_rough(max(1.0, (end - (csr.convert_s or 0.0)) / saved)) for end in (forecast.low_s, forecast.high_s)]
+    pays = f"{ends[0]}–{ends[1]}" if ends[0] != ends[1] else ends[0]
+    conversion = units.interval(forecast.low_s, forecast.high_s)
+    return kernel.kernel, sentence, f"{time} Its conversion takes about {conversion}, which pays after {pays} SpMVs."
+
+
+def _without_conversions(times: Mapping[str, float], device: DeviceOption, n: int) -> tuple[str, ...]:
+    """Return the kernel and the sentences without any forecast of the conversions."""
+    where, (kernel, seconds) = f"On {device.phrase}", next(iter(times.items()))
+    csr, csr_s = next(((name, time) for name, time in times.items() if keeps_csr(name)), ("", 0.0))
+    if not csr:
+        return kernel, f"{where}, take {kernel}: about {units.seconds(seconds)} per SpMV."
+    saved = units.seconds(n * (csr_s - seconds))
+    if csr_s > EQUAL * seconds:
+        gain = units.ratio(csr_s / seconds)
+        sentence = f"{where}, take {kernel}: about {units.seconds(seconds)} per SpMV, speedup {gain} over CSR."
+        return kernel, sentence, f"For {spmvs(n)} it saves {saved}: convert only if the conversion takes less."
+    sentence = f"{where}, keep CSR: {csr} takes about {units.seconds(csr_s)} per SpMV."
+    other = f"{kernel} may save {saved} for {spmvs(n)}, which rarely pays for a conversion."
+    return (csr, sentence) if csr == kernel else (csr, sentence, other)
+
+
+def _rough(n: float) -> str:
+    """Return a number of SpMVs with two significant digits."""
+    return units.count(float(f"{n:.2g}"))
+
+
+def basis_text(predictor: Predictor) -> str:
+    """Return what a prediction is based on."""
+    number = predictor.matrices
+    matrices = "1 measured matrix" if number == 1 else f"{units.count(number)} measured matrices"
+    return f"from its structure{f', calibrated with {matrices}' if number else ''}"
+
+
+def confidence_text(predictor: Predictor, features: Features) -> str:
+    """Return the confidence of the prediction."""
+    if not is_sure(features):
+        return "Low confidence: the model was calibrated on larger matrices with shorter rows. Measure to be sure."
+    if not predictor.gpu.is_judged:
+        return f"Low confidence: the model was never validated on the {predictor.gpu.short_name}. Measure to be sure."
+    return "High confidence: you can use it without measuring."

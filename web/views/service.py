@@ -1,0 +1,191 @@
+"""`/service`: whether all is well, what waits and runs, and what the devices do."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from gpu_engine import release
+from gpu_engine.text import units
+from server import engine_faults, recorded_results
+from server.db import clock
+from server.jobs import activity, queue
+from server.jobs.activity import Activity
+from server.jobs.eta import elapsed
+from server.metric_values import Histogram, MetricValues, histograms
+from server.models import JobRow, JobState
+from server.quotas import DAY_S
+from server.roles import Caller, Role
+from server.service_check import Concern, check
+from web.components import DeviceRowView, Link
+from web.results import device_names
+from web.service_contexts import Failure, ServiceDevice, ServiceJob, ServicePage
+from web.views import service_access, service_tiles
+from web.views.list_rows import device_rows, job_rows
+
+JOBS_SHOWN = 8
+FAILED_LINKS = 3
+
+
+def page(session: Session, values: MetricValues, caller: Caller, is_open: bool) -> ServicePage:
+    """Return the page of the service.
+
+    values   of all metrics at this moment; is_open: whether every caller is an administrator
+    """
+    now = session.execute(select(clock())).scalar_one()
+    names, day = device_names(session), activity.last_day(session, now)
+    concerns = tuple(check(session, values, names, day.last_end))
+    faults = {device: engine_faults.describe(row) for device, row in engine_faults.by_device(session).items()}
+    devices = tuple(_device(row, day, faults.get(row.id, "")) for row in device_rows(session))
+    state, state_text = _state(concerns)
+    running = int(values.total("sparsight_device_busy"))
+    return ServicePage(
+        title="Service",
+        topics="jobs",
+        eyebrow=_eyebrow(values, now, devices),
+        state=state,
+        state_text=state_text,
+        sentence=concerns[0].text if concerns else _all_well(values, running),
+        under=_day_text(day),
+        concerns=concerns,
+        tiles=service_tiles.tiles(values, day),
+        idle="" if running else _idle(values, concerns),
+        jobs=_jobs(session, now),
+        job_count=units.count(values.total("sparsight_jobs")),
+        failures=_failures(session, now),
+        crashes=_crashes(values),
+        devices=devices,
+        routes=service_tiles.routes(values),
+        facts=_facts(session, values),
+        access=service_access.access(session, is_open) if caller.role is Role.ADMIN else None,
+    )
+
+
+def _state(concerns: Sequence[Concern]) -> tuple[str, str]:
+    """Return the class and the text of the state of the service."""
+    if not concerns:
+        return "measured", "✓ all well"
+    if concerns[0].stops:
+        return "failed", "✗ jobs do not run"
+    return "busy", "⚠ needs attention"
+
+
+def _eyebrow(values: MetricValues, now: float, devices: Sequence[ServiceDevice]) -> str:
+    started = values.total("process_start_time_seconds")
+    up = (f"up {units.duration(now - started)}",) if started else ()
+    workers = [device.row for device in devices if device.row.state != "recorded"]
+    alive = sum(device.state == "alive" for device in workers)
+    available = (f"{alive} of {_number(len(workers), 'device')} available",) if workers else ()
+    return " · ".join(("Service", f"version {release()}", *up, *available))
+
+
+def _all_well(values: MetricValues, running: int) -> str:
+    waiting = int(values.total("sparsight_queue_jobs"))
+    runs = f"{_number(running, 'job')} {'runs' if running == 1 else 'run'}, " if running else ""
+    waits = f"{units.count(waiting)} {'waits' if waiting == 1 else 'wait'}" if waiting else "nothing waits"
+    free = min(values.by("sparsight_disk_free_bytes", "folder").values(), default=None)
+    disk = f", {units.size(free)} of disk are free" if free is not None else ""
+    return f"All well: {runs}{waits}, nothing failed in 24 hours{disk}."
+
+
+def _day_text(day: Activity) -> str:
+    total_s = sum(day.busy_s.values())
+    if not total_s:
+        return "No device measured anything in the last 24 hours."
+    return f"Devices measured for {units.duration(total_s)} in the last 24 hours."
+
+
+def _idle(values: MetricValues, concerns: Sequence[Concern]) -> str:
+    """Return why no job runs."""
+    if not values.total("sparsight_queue_jobs"):
+        return "Nothing runs because no job is queued."
+    stops = next((concern.text for concern in concerns if concern.stops), "")
+    return f"Nothing runs: {stops}" if stops else "The next job starts in a moment."
+
+
+def _jobs(session: Session, now: float) -> tuple[ServiceJob, ...]:
+    """Return the running jobs, the next ones of the queue, and the newest ended ones."""
+    running = queue.list_jobs(session, state=JobState.RUNNING, limit=JOBS_SHOWN).items
+    waiting = select(JobRow).where(JobRow.state == JobState.QUEUED).order_by(JobRow.created_at, JobRow.id)
+    ended = select(JobRow).where(JobRow.finished_at.is_not(None)).order_by(JobRow.finished_at.desc(), JobRow.id)
+    half = max(0, JOBS_SHOWN - len(running)) // 2
+    rows = [*running, *session.scalars(waiting.limit(half))]
+    rows += session.scalars(ended.limit(JOBS_SHOWN - len(rows)))
+    return tuple(
+        ServiceJob(
+            row=view,
+            waited=_waited(job, now),
+            ran=units.duration(elapsed(job, now)) if job.state != JobState.QUEUED else units.MISSING,
+            queued=units.moment(job.created_at).partition("-")[2],
+            note="" if job.state in (JobState.SUCCEEDED, JobState.CANCELLED) else view.note,
+        )
+        for job, view in zip(rows, job_rows(session, rows), strict=True)
+    )
+
+
+def _waited(job: JobRow, now: float) -> str:
+    start, end = activity.JobTimes(job.device, job.state, job.created_at, job.started_at, job.finished_at).waited(now)
+    return units.duration(max(0.0, end - start))
+
+
+def _failures(session: Session, now: float) -> tuple[Failure, ...]:
+    """Return the reasons of the jobs that failed in the last day, the most frequent first."""
+    recent = JobRow.state == JobState.FAILED, JobRow.finished_at > now - DAY_S
+    rows = session.scalars(select(JobRow).where(*recent).order_by(JobRow.finished_at.desc())).all()
+    by_reason: dict[str, list[JobRow]] = {}
+    for row in rows:
+        by_reason.setdefault(str(row.error.get("detail", "")) or "No reason was recorded.", []).append(row)
+    linked = [row for same in by_reason.values() for row in same[:FAILED_LINKS]]
+    titles = {view.id: view.title for view in job_rows(session, linked)}
+    return tuple(
+        Failure(
+            reason,
+            tuple(Link(titles[row.id], f"/jobs/{row.id}") for row in same[:FAILED_LINKS]),
+            max(0, len(same) - FAILED_LINKS),
+        )
+        for reason, same in sorted(by_reason.items(), key=lambda item: -len(item[1]))
+    )
+
+
+def _crashes(values: MetricValues) -> str:
+    deaths = int(values.total("sparsight_case_deaths"))
+    losses = int(values.total("sparsight_case_losses"))
+    if not deaths and not losses:
+        return ""
+    return (
+        f"In all stored jobs, {_number(deaths, 'process', 'processes')} and {_number(losses, 'dispatcher')} crashed "
+        "in a case."
+    )
+
+
+def _device(row: DeviceRowView, day: Activity, fault: str) -> ServiceDevice:
+    if recorded_results.is_recorded(row.id):
+        return ServiceDevice(row, units.MISSING, "")
+    note = "No worker offers it. Start the worker of its host." if row.state == "silent" else fault
+    return ServiceDevice(row, units.percent(day.busy_s.get(row.id, 0.0) / DAY_S), note)
+
+
+def _facts(session: Session, values: MetricValues) -> tuple[tuple[str, str], ...]:
+    """Return versions, sizes, and what the server process uses."""
+    database = session.connection().dialect
+    version = ".".join(map(str, getattr(database, "server_version_info", None) or ()))
+    name = "SQLite" if database.name == "sqlite" else "PostgreSQL"
+    matrices = values.by("sparsight_matrices", "state")
+    writes = histograms(values, "sparsight_database_seconds", "kind").get("write", Histogram((), ()))
+    memory = values.total("process_resident_memory_bytes")
+    files = (values.total(f"process_{which}_fds") for which in ("open", "max"))
+    return (
+        ("Sparsight", release()),
+        ("Database", f"{name} {version}"),
+        ("Database writes, 95 % within", service_tiles.bound_text(writes.quantile_s(0.95), writes)),
+        ("Matrices with values", units.count(matrices["ready"])),
+        ("Matrices with reference results only", units.count(matrices["recorded"])),
+        ("Matrices being read", units.count(values.total("sparsight_ingests"))),
+        ("Measurements", units.count(values.total("sparsight_measurements"))),
+        ("Memory of the server process", units.size(memory) if memory else units.MISSING),
+        ("Open files", " of ".join(map(units.count, files))),
+    )
+
+
+def _number(number: int, one: str, many: str = "") -> str:
+    return f"{units.count(number)} {one if number == 1 else many or one + 's'}"
