@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from urllib.parse import urlsplit
+from xml.etree import ElementTree
 
 import pytest
 import uvicorn
@@ -99,13 +100,33 @@ def open_page(browser: Browser, address: str) -> Iterator[Open]:
 def settle(page: Page) -> None:
     """Goes down the page until every chart is drawn; the policy of the pages forbids to wait for an expression."""
     for figure in page.locator("figure[data-figure]:not([hidden])").all():
-        drawn(figure)
+        # What is folded is not drawn.
+        if figure.is_visible():
+            drawn(figure)
     page.evaluate("scrollTo(0, 0)")
 
 
 def drawn(figure: Locator, says: str = "") -> Locator:
-    """The figure, scrolled to and drawn to the end, with that text in its drawing."""
+    """The figure, scrolled to, as the server draws it, with that text in its drawing."""
     figure.scroll_into_view_if_needed()
+    expect(figure).not_to_have_attribute("aria-busy", "true", timeout=LIMIT_MS)
+    image = figure.locator("img")
+    expect(image).to_have_js_property("complete", value=True, timeout=LIMIT_MS)
+    # A browser decodes an image after it has come.
+    image.evaluate("(image) => image.decode()")
+    assert says in words_of(figure)
+    return figure
+
+
+def words_of(figure: Locator) -> str:
+    """The text in the drawing of a figure."""
+    answer = figure.page.request.get(figure.locator("img").evaluate("(image) => image.currentSrc"))
+    return " ".join(element.text for element in ElementTree.fromstring(answer.text()).iter() if element.text)
+
+
+def interactive(figure: Locator, says: str = "") -> Locator:
+    """The figure drawn by Plotly, with that text in its drawing."""
+    figure.get_by_role("button", name="Interactive").click()
     expect(figure.locator(".main-svg").first).to_be_attached(timeout=LIMIT_MS)
     expect(figure).to_have_attribute("aria-busy", "false", timeout=LIMIT_MS)
     expect(figure.locator(".plot")).to_contain_text(says, timeout=LIMIT_MS)

@@ -18,6 +18,9 @@ PATHS = {
     "matrices": "/matrices",
     "matrix": "/matrices/m2",
     "formats": "/formats?job=j1",
+    "figure": "/formats?job=j1&view=roofline",
+    "matrix of a study": "/formats?job=j1&open=m2",
+    "graph of a study": "/pagerank?job=j8&open=m2",
     "pagerank": "/pagerank?job=j8",
     "batched": "/batched?job=j6",
     "scaling": "/scaling?job=j7",
@@ -25,16 +28,15 @@ PATHS = {
     "job": "/jobs/j4",
     "two jobs": "/jobs/j1/compare?with=j2",
     "measure": "/measure?again=j1",
-    "devices": "/devices",
+    "service": "/service",
     "history": "/history?matrix=m1&device=cpu",
     "two devices": "/devices/compare?first=cpu&second=cuda:0",
 }
 
 READ = {
     "reduced_spmv": "/reduced_spmv",
-    "papers": "/papers",
+    "library": "/library",
     "paper": "/papers/pellr",
-    "documents": "/docs",
     "document": "/docs/measuring",
     "glossary": "/glossary",
     "reference": "/reference",
@@ -55,8 +57,11 @@ OTHER_LOOKS = pytest.mark.full("web/static/*", "web/templates/*", "tests/browser
 """A page is as wide in the light as in the dark: the other two are looked at when the pages changed."""
 
 FOCUSABLE = """() => [...document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')]
-    .filter((element) => element.checkVisibility() && !element.disabled && element.type !== 'hidden')
+    .filter((element) => element.checkVisibility() && !element.disabled)
+    .filter((element) => element.type !== 'hidden' && element.tabIndex >= 0)
+    .filter((element) => element.type !== 'radio' || element.checked)
     .map((element, place) => (element.dataset.place = `${place}`))"""
+"""What Tab must reach. The arrow keys of the browser lead from the chosen one of a row of options to the others."""
 
 
 @pytest.mark.parametrize(

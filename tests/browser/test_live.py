@@ -6,8 +6,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from server import matrix_lifecycle
-from server.jobs.queue import get_job
-from tests.browser.conftest import Open, drawn
+from server.jobs.queue import get_job, publish_state
+from server.models import JobState
+from tests.browser.conftest import LIMIT_MS, Open
 from tests.samples.formats import study_of, timed
 from tests.web.conftest import Lab, add_measurement
 
@@ -16,15 +17,21 @@ FRIENDS = "# who knows whom\n10 20\n20 30\n30 10\n10 40\n"
 BAD = b"%%MatrixMarket matrix coordinate real general\n3 3 1\n9 1 1.0\n"
 
 
+def named(page: Page, text: str) -> None:
+    """Waits for the page of the matrix that has this in the line above its answer."""
+    page.locator("#answer .eyebrow", has_text=text).wait_for()
+
+
 def test_a_file_is_uploaded_and_shown(open_page: Open, tmp_path: Path) -> None:
     path = tmp_path / "tiny.mtx"
     path.write_bytes(GOOD)
     page = open_page("/matrices")
     page.get_by_label("Matrix files").set_input_files(path)
     page.wait_for_url("**/matrices/*")
-    page.get_by_role("heading", name="tiny", exact=True).wait_for()
-    page.locator("#matrix-head", has_text="3 × 3").wait_for()
-    page.locator("#spy .main-svg").first.wait_for()
+    named(page, "tiny · 3 rows")
+    page.locator("#structure-more > summary").click()
+    expect(page.locator("img.spy")).to_have_js_property("complete", value=True)
+    assert page.locator("img.spy").evaluate("(image) => image.naturalWidth")
 
 
 def test_a_bad_file_is_answered_with_a_sentence(
@@ -52,7 +59,7 @@ def test_an_edge_list_is_shown_before_it_is_taken(open_page: Open, tmp_path: Pat
     page.get_by_text("edge list: 4 × 4, 8 nonzeros, symmetric").wait_for()
     page.get_by_role("button", name="Upload").click()
     page.wait_for_url("**/matrices/*")
-    page.get_by_role("heading", name="friends", exact=True).wait_for()
+    named(page, "friends")
 
 
 def drop(page: Page, name: str, content: str) -> None:
@@ -71,7 +78,7 @@ def test_a_dropped_matrix_goes_up_at_once(open_page: Open) -> None:
     page = open_page("/matrices")
     drop(page, "tiny.mtx", GOOD.decode())
     page.wait_for_url("**/matrices/*")
-    page.get_by_role("heading", name="tiny", exact=True).wait_for()
+    named(page, "tiny")
 
 
 def test_a_dropped_edge_list_asks_for_its_direction_whatever_its_name(open_page: Open) -> None:
@@ -84,7 +91,7 @@ def test_a_dropped_edge_list_asks_for_its_direction_whatever_its_name(open_page:
     page.get_by_label("Direction").select_option("true")
     page.get_by_role("button", name="Upload").click()
     page.wait_for_url("**/matrices/*")
-    page.get_by_role("heading", name="friends", exact=True).wait_for()
+    named(page, "friends")
 
 
 def test_an_edge_list_is_sent_after_errors(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,53 +115,92 @@ def test_an_edge_list_is_sent_after_errors(open_page: Open, monkeypatch: pytest.
 
 def test_a_matrix_is_generated(open_page: Open) -> None:
     page = open_page("/matrices")
+    page.locator("#generate > summary").click()
     page.get_by_label("Generator", exact=True).select_option("stencil")
     page.locator("#stencil-nx").fill("12")
     page.locator("#stencil-ny").fill("5")
     page.get_by_role("button", name="Generate").click()
     page.wait_for_url("**/matrices/*")
-    page.locator("#matrix-head", has_text="60 × 60").wait_for(timeout=120_000)
-    page.locator("#spy .main-svg").first.wait_for()
+    expect(page.locator("#answer .eyebrow")).to_contain_text("60 rows", timeout=LIMIT_MS)
+    page.locator("img.spy").wait_for(state="attached")
 
 
-def test_measure_queues_a_job(lab: Lab, open_page: Open) -> None:
-    page = open_page("/matrices/m1")
-    page.locator("#device").select_option("cpu")
-    page.get_by_role("button", name="Measure").click()
+def test_measure_queues_a_job_and_stays_on_the_page(lab: Lab, open_page: Open) -> None:
+    page = open_page(f"/matrices/{lab.hostile}?device=cpu")
+    page.locator("#measure-button").click()
+    # The newest first: another job waits for this matrix already.
+    links = page.locator("#answer a[href^='/jobs/']")
+    expect(links).to_have_count(2)
+    assert f"/matrices/{lab.hostile}" in page.url
+    links.first.click()
     page.wait_for_url("**/jobs/*")
-    page.locator("#job-status", has_text="position 2 in the queue").wait_for()
+    expect(page.locator("#job-status")).to_contain_text("position 2")
+    with lab.database.read() as session:
+        job = get_job(session, page.url.rpartition("/")[2])
+        assert (job.study, job.device, job.matrix_ids) == ("formats", "cpu", [lab.hostile])
 
 
 def test_several_matrices_are_measured_together_by_keyboard(lab: Lab, open_page: Open) -> None:
-    page = open_page("/matrices/m1", 390)
-    page.locator("#study").select_option("batched")
-    page.get_by_text("Other matrices in the same job").focus()
-    page.keyboard.press("Enter")
+    page = open_page("/measure?matrix_ids=m1", 390)
+    page.locator("input[name=study]:checked").focus()
+    while page.locator("input[name=study]:checked").input_value() != "batched":
+        page.keyboard.press("ArrowRight")
+    page.locator("#together input[data-find]").focus()
     page.keyboard.press("Tab")
+    while page.locator(":focus").is_checked():
+        page.keyboard.press("Tab")
     chosen = page.locator(":focus")
     other = chosen.get_attribute("value")
     page.keyboard.press("Space")
     expect(chosen).to_be_checked()
-    together = page.locator("#together > summary")
-    together.click()
-    expect(together).to_have_text("Other matrices in the same job (1 selected)")
-    page.get_by_role("button", name="Measure").press("Enter")
+    expect(page.locator("#together [data-chosen]")).to_contain_text("2 ")
+    page.locator("#measure-button").press("Enter")
     page.wait_for_url("**/jobs/*")
     with lab.database.read() as session:
         job = get_job(session, page.url.rpartition("/")[2])
-        assert (job.study, job.matrix_ids) == ("batched", ["m1", other])
+        assert job.study == "batched"
+        assert set(job.matrix_ids) == {"m1", other}
 
 
-def test_results_fill_in_as_they_arrive(lab: Lab, open_page: Open) -> None:
+def test_a_race_goes_from_waiting_to_settled_and_ends_with_its_answer(lab: Lab, open_page: Open) -> None:
     page = open_page(f"/jobs/{lab.running}")
-    page.locator("#job-counts", has_text="3 of 16 cases").wait_for()
+    rows = page.locator("#job-race tbody tr")
+    expect(rows.first).to_be_visible()
+    assert rows.count() > 5
+    expect(page.locator("#job-race tr.settled")).to_have_count(0)
     for measurement in study_of(lab.matrix)[3:6]:
         add_measurement(lab.database, lab.running, measurement)
-    page.locator("#job-counts", has_text="5 of 16 cases measured, 1 skipped").wait_for()
-    drawn(page.locator("#formats-chart"), "csr/vector")
+    expect(rows.first).to_contain_text("csr/vector")
+    expect(page.locator("#job-race tr.settled")).to_have_count(2)
     fastest = timed("coo/segmented", 1e-4, matrix=lab.matrix, roofline_s=5e-5, gather_probe_s=5e-5)
     add_measurement(lab.database, lab.running, fastest)
-    page.locator("#job-results", has_text="coo/segmented is fastest on cpu, warm").wait_for()
+    expect(rows.first).to_contain_text("coo/segmented")
+    with lab.database.write() as session:
+        job = get_job(session, lab.running)
+        job.state, job.finished_at = JobState.SUCCEEDED, (job.started_at or 0.0) + 12.0
+        publish_state(session, job)
+    page.locator("#job-answer", has_text="coo/segmented").wait_for()
+    expect(page.locator("#job-race table")).to_have_count(0)
+    expect(page.locator("#job-results tbody tr").first).to_contain_text("coo/segmented")
+
+
+def test_a_running_job_is_stopped(lab: Lab, open_page: Open) -> None:
+    page = open_page(f"/jobs/{lab.running}")
+    page.locator("#stop").click()
+    expect(page.locator("#stop")).to_have_count(0)
+    expect(page.locator("#cancel")).to_be_visible()
+    with lab.database.read() as session:
+        assert get_job(session, lab.running).stop_requested
+
+
+def test_two_jobs_are_ticked_and_compared_by_keyboard(lab: Lab, open_page: Open) -> None:
+    page = open_page("/jobs", 390)
+    for job in (lab.running, lab.succeeded):
+        page.locator(f"#tick-{job}").focus()
+        page.keyboard.press("Space")
+    page.get_by_role("button", name="Compare").press("Enter")
+    page.wait_for_url("**/compare?with=*")
+    assert {lab.running, lab.succeeded} <= set(page.url.replace("?with=", "/").split("/"))
 
 
 def test_a_job_is_cancelled_and_run_again(lab: Lab, open_page: Open) -> None:
@@ -163,4 +209,4 @@ def test_a_job_is_cancelled_and_run_again(lab: Lab, open_page: Open) -> None:
     page.locator("#job-status", has_text="cancelled").wait_for()
     page.get_by_role("button", name="Run again").click()
     page.wait_for_url(lambda url: not url.endswith(lab.queued))
-    page.locator("#job-actions", has_text=f"rerun of job {lab.queued}").wait_for()
+    page.locator(".job-foot", has_text=f"rerun of job {lab.queued}").wait_for()

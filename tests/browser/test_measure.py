@@ -9,11 +9,17 @@ from server.jobs.queue import get_job
 from server.models import JobRow
 from tests.browser.conftest import LIMIT_MS, Open
 from tests.web.conftest import Lab
+from web.studies.formats import FORMATS
+
+
+def choose(page: Page, name: str, value: str) -> None:
+    """Chooses an option of a row of options."""
+    page.locator(f"label:has(> input[name={name}][value='{value}'])").click()
 
 
 def queued(page: Page, lab: Lab) -> JobRow:
     """The job that the form makes."""
-    page.get_by_role("button", name="Measure").click()
+    page.locator("#measure-button").click()
     page.wait_for_url("**/jobs/*")
     with lab.database.read() as session:
         return get_job(session, page.url.rpartition("/")[2])
@@ -21,17 +27,18 @@ def queued(page: Page, lab: Lab) -> JobRow:
 
 def test_several_matrices_with_settings_are_one_job_and_again_another(lab: Lab, open_page: Open) -> None:
     page = open_page(f"/measure?matrix_ids={lab.matrix}")
-    page.locator("#study").select_option("batched")
-    page.locator("#device").select_option("cpu")
+    choose(page, "study", "batched")
+    choose(page, "device", "cpu")
     page.locator(f"#with-{lab.hostile}").check()
-    expect(page.locator("#together > summary")).to_have_text("Matrices (2 selected)")
-    page.locator("#settings > summary").click()
+    expect(page.locator("#together [data-chosen]")).to_have_text(re.compile("^2 "))
+    page.locator("#settings-batched > summary").click()
     # Of the study and the device that are chosen.
-    expect(page.get_by_label("rounds", exact=True)).to_have_count(5)
-    expect(page.get_by_label("rounds", exact=True).locator("visible=true")).to_have_count(1)
+    expect(page.get_by_label("Rounds", exact=True)).to_have_count(5)
+    expect(page.get_by_label("Rounds", exact=True).locator("visible=true")).to_have_count(1)
     page.locator("#batched-rounds").fill("11")
     page.locator("#batched-batches").fill("7, 30")
-    page.locator("#batched-compose--1").uncheck()
+    page.locator("#batched-compose--1").uncheck(force=True)
+    page.locator("#batched-kernels details > summary").click()
     page.get_by_label("csr/scalar", exact=True).locator("visible=true").check()
     job = queued(page, lab)
     assert (job.study, job.device, job.matrix_ids) == ("batched", "cpu", [lab.matrix, lab.hostile])
@@ -51,22 +58,48 @@ def test_several_matrices_with_settings_are_one_job_and_again_another(lab: Lab, 
 def test_what_a_setting_must_be_is_said_beside_the_button(lab: Lab, open_page: Open) -> None:
     page = open_page(f"/measure?study=batched&device=cpu&matrix_ids={lab.matrix}&rounds=12")
     expect(page.locator("#batched-rounds")).to_have_value("12")
-    outlook = page.locator("form.measure [data-duration]:not([hidden])")
-    expect(outlook).to_have_text(re.compile("^About .* on cpu.*, with rounds 12.$"))
+    head, facts = page.locator("#estimate-head"), page.locator("#estimate-facts")
+    expect(head).to_contain_text(re.compile(r"Measure .* CPU: about .*Rounds: 12\.", re.DOTALL))
     page.locator("#batched-rounds").fill("30")
-    expect(outlook).to_have_text(re.compile("^About .* on cpu.*, with rounds 30.$"), timeout=LIMIT_MS)
+    expect(head).to_contain_text("Rounds: 30.", timeout=LIMIT_MS)
     page.locator("#batched-batches").fill("many")
-    expect(outlook).to_contain_text("batches[0] is", timeout=LIMIT_MS)
-    page.get_by_role("button", name="Measure").click()
+    expect(facts).to_contain_text("batches[0] is", timeout=LIMIT_MS)
+    page.locator("#measure-button").click()
     page.locator("form.measure [role=alert]", has_text="batches[0] is").wait_for()
     # Out of its bounds: the browser says so, also where the settings are folded.
     page.locator("#batched-batches").fill("10")
     page.locator("#batched-rounds").fill("3")
-    page.locator("#settings > summary").click()
+    page.locator("#settings-batched > summary").click()
     expect(page.locator("#batched-rounds")).to_be_hidden()
-    page.get_by_role("button", name="Measure").click()
+    page.locator("#measure-button").click()
     expect(page.locator("#batched-rounds")).to_be_visible()
     assert page.url.endswith("rounds=12")
+
+
+def test_a_search_and_presets_choose_matrices_and_kernels(lab: Lab, open_page: Open) -> None:
+    page = open_page(f"/measure?matrix_ids={lab.hostile}")
+    found = page.get_by_role("searchbox", name="Find among")
+    found.fill("CNR")
+    # What is selected stays in sight.
+    expect(page.locator("#matrix-choices label:visible")).to_have_count(2)
+    found.fill("nothing")
+    expect(page.locator("#matrix-choices label:visible")).to_have_count(1)
+    found.press("Enter")
+    assert "/measure?" in page.url
+    count = page.locator("#formats-kernels [data-chosen]")
+    expect(page.locator("#formats-kernels [aria-pressed=true]")).to_have_text("All")
+    cases = page.locator("#estimate-facts dd").first
+    before = cases.inner_text()
+    preset = page.get_by_role("button", name="Paper")
+    preset.focus()
+    preset.press("Enter")
+    expect(preset).to_have_attribute("aria-pressed", "true")
+    expect(count).to_have_text(re.compile(r"^\d+ "))
+    expect(cases).not_to_have_text(before, timeout=LIMIT_MS)
+    job = queued(page, lab)
+    assert job.matrix_ids == [lab.hostile]
+    assert job.params["kernels"]
+    assert all(FORMATS.of_paper(kernel) for kernel in job.params["kernels"])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -78,11 +111,10 @@ def test_the_form_fits_a_narrow_screen(lab: Lab, open_page: Open, scheme: str) -
 def test_without_scripts_the_form_has_the_settings_of_one_study(lab: Lab, browser: object, address: str) -> None:
     context = browser.new_context(base_url=address, java_script_enabled=False)  # type: ignore[attr-defined]
     page = context.new_page()
-    page.goto(f"/matrices/{lab.matrix}")
-    page.locator("#settings > summary").click()
-    page.locator("#settings").get_by_role("link", name="batched").click()
-    page.locator("#device").select_option("cpu")
-    page.locator("#settings > summary").click()
+    page.goto(f"/measure?matrix_ids={lab.matrix}")
+    page.locator("form.measure p.nojs").get_by_role("link", name="Batches").click()
+    choose(page, "device", "cpu")
+    page.locator("#settings-batched > summary").click()
     page.locator("#batched-rounds").fill("13")
     job = queued(page, lab)
     assert (job.study, job.device, job.matrix_ids, job.params["rounds"]) == ("batched", "cpu", [lab.matrix], 13)

@@ -9,43 +9,36 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.battery import with_row_lengths
 from tests.browser.conftest import Open, drawn
-from tests.browser.test_weight import REFRESH, Held
+from tests.browser.test_measure import choose
+from tests.browser.test_weight import REFRESH, choose_cold
 from tests.conftest import AddMatrix
 from tests.samples.formats import timed
 from tests.web.conftest import Lab, add_measurement, add_study
+from web.figure_sources import SOURCES
 
-ANNOUNCE = """(sentences) => import(document.querySelector('script[type=module]').src.replace('app.js', 'announce.js'))
-    .then(({ announce }) => sentences.forEach(announce))"""
+ANNOUNCE = """(sentences) => import(document.querySelector('script[type=module]').src)
+    .then(({ modules }) => sentences.forEach(modules["announce.js"].announce))"""
 
-TITLES = """[...document.querySelectorAll('.plot')].filter((plot) => plot.checkVisibility()).flatMap((plot) => {
-    const frame = plot.getBoundingClientRect();
-    const box = (e) => e.getBoundingClientRect();
-    const labels = [...plot.querySelectorAll('[class^=y][class$=tick] > text')].map(box);
-    const titles = [...plot.querySelectorAll('.infolayer text')].filter((e) => /^[xy]\\d*title$/.test(e.classList[0]));
-    return titles.map((title) => {
-        const { left, right, top, bottom } = box(title);
-        const over = /^y/.test(title.classList[0]) &&
-            labels.some((l) => l.left < right + 2 && left < l.right + 2 && l.top < bottom && top < l.bottom);
-        const beside = left < frame.left - 1 || right > frame.right + 1;
-        const cut = beside || top < frame.top - 1 || bottom > frame.bottom + 1;
-        return { text: title.textContent, figure: plot.closest('figure').id, over, cut };
-    });
-})"""
-"""The titles of all axes: whether one is cut by its drawing, and whether it lies over labels or touches them."""
+CUT = """() => [...document.querySelectorAll('text')].filter((text) => {
+    const { left, right, top, bottom } = text.getBoundingClientRect();
+    const { width, height } = document.documentElement.viewBox.baseVal;
+    return left < -1 || right > width + 1 || top < -1 || bottom > height + 1;
+}).map((text) => text.textContent)"""
+"""The texts of a drawing that reach past its edge."""
 
 
 def test_what_a_choice_has_made_of_the_page_is_said(lab: Lab, open_page: Open) -> None:
     page = open_page("/formats?job=j1")
     said = page.locator("#announced")
     expect(said).to_be_empty()
-    page.get_by_role("link", name="cold").click()
+    choose_cold(page)
     expect(said).to_have_text("Figures show 3 kernels, 2 matrices on cpu, cold.")
     page.locator("#matrices > summary").click()
     page.locator("#matrices").get_by_text("cnr-2000").click()
     expect(said).to_have_text("Figures show 3 kernels, 1 matrix on cpu, cold.")
     page.locator("#options > summary").click()
     page.locator("#options").get_by_label("Baseline").select_option("coo/segmented")
-    expect(said).to_contain_text("Changed: Verdicts by matrix, ")
+    expect(said).to_contain_text("Changed: Study and selection, ")
 
 
 def test_what_arrives_is_said_and_nothing_else_is(lab: Lab, open_page: Open) -> None:
@@ -53,11 +46,11 @@ def test_what_arrives_is_said_and_nothing_else_is(lab: Lab, open_page: Open) -> 
     page.evaluate(REFRESH)
     expect(page.locator("#announced")).to_be_empty()
     add_measurement(lab.database, lab.running, timed("split/tile", 1e-4, matrix=lab.matrix, roofline_s=5e-5))
-    expect(page.locator("#announced")).to_have_text("Changed: Results.")
+    expect(page.locator("#announced")).to_have_text("Changed: Race.")
 
 
 def test_sentences_wait_for_their_second_and_the_newest_is_said(open_page: Open) -> None:
-    page = open_page("/papers")
+    page = open_page("/library")
     said = page.locator("#announced")
     page.clock.install(time=datetime(2026, 1, 1, tzinfo=UTC))
     page.reload()
@@ -72,31 +65,19 @@ def test_sentences_wait_for_their_second_and_the_newest_is_said(open_page: Open)
     expect(said).to_have_text("four")
 
 
-def test_a_figure_is_pale_while_another_is_fetched_for_it(lab: Lab, open_page: Open) -> None:
-    page = open_page("/formats?job=j1&matrix=m1")
-    figure = page.locator("#formats-chart")
-    drawn(figure, "warm")
-    plot = figure.locator(".plot")
-    expect(plot).to_have_css("opacity", "1")
-    new = Held(page, "**/api/v1/figures/formats?*")
-    page.get_by_role("link", name="cold").click()
-    page.wait_for_url("**cache=cold")
-    figure.scroll_into_view_if_needed()
-    expect(plot).to_have_css("opacity", "0.45")
-    new.let_go()
-    drawn(figure, "cold")
-    expect(plot).to_have_css("opacity", "1")
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_titles_of_axes_are_whole_and_stand_off_their_labels(lab: Lab, open_page: Open, width: int) -> None:
-    for study, job in (("scaling", "j7"), ("pagerank", "j8")):
+@pytest.mark.parametrize("width", [1200, 360])
+def test_no_text_of_a_drawing_is_cut(lab: Lab, open_page: Open, width: int) -> None:
+    for study, job in (("scaling", "j7"), ("pagerank", "j8"), ("batched", "j6")):
         add_study(lab.database, study, job, (lab.matrix, lab.hostile))
-    found: list[dict[str, Any]] = []
-    for path in ("/scaling?job=j7", "/pagerank?job=j8", "/formats?job=j1"):
-        found += open_page(path, width).evaluate(TITLES)
-    assert len(found) > 20
-    assert [title for title in found if title["cut"] or title["over"]] == []
+    jobs = {"scaling": "j7", "pagerank": "j8", "batched": "j6", "formats": "j1"}
+    page = open_page("/jobs")
+    cut = {}
+    for name, source in SOURCES.items():
+        if source.needs in jobs:
+            page.goto(f"/figures/{name}.svg?job={jobs[source.needs]}&width={width}")
+            cut[name] = page.evaluate(CUT)
+    assert len(cut) > 20
+    assert {name: texts for name, texts in cut.items() if texts} == {}
 
 
 @pytest.fixture
@@ -106,26 +87,24 @@ def without_scripts(browser: Browser, address: str) -> Any:
     context.close()
 
 
-def test_without_scripts_a_figure_says_where_its_numbers_are(lab: Lab, without_scripts: Page) -> None:
-    without_scripts.goto("/formats?job=j1&matrix=m1")
-    figures = without_scripts.locator("figure[data-figure]:not([hidden])")
-    assert figures.count() > 0
-    for figure in figures.all():
-        # Playwright finds no text in a noscript.
-        words = figure.locator("noscript p")
-        expect(words).to_be_visible()
-        assert "JavaScript" in (words.text_content() or "")
+def test_without_scripts_a_figure_is_drawn_and_saved(lab: Lab, without_scripts: Page) -> None:
+    without_scripts.goto("/formats?job=j1&view=roofline")
+    figure = drawn(without_scripts.locator("#roofline-chart"), "GFLOP/s")
+    expect(figure.get_by_role("link", name="Save SVG")).to_be_visible()
+    expect(figure.locator(".tools").get_by_role("button")).to_have_count(0)
+    without_scripts.locator("#share summary").click()
+    expect(without_scripts.locator("#share").get_by_role("link", name="Report")).to_be_visible()
 
 
 def test_a_batch_of_a_matrix_with_too_many_rows_is_refused_before_it_is_asked_for(
     lab: Lab, add_matrix: AddMatrix, open_page: Open
 ) -> None:
     matrix = add_matrix(with_row_lengths([1] * 20_000, 10, 1), "long", "m9")
-    page = open_page(f"/matrices/{matrix}")
-    page.locator("#study").select_option("batched")
+    page = open_page(f"/measure?matrix_ids={matrix}")
+    choose(page, "study", "batched")
     refusal = re.compile("16,?384")
-    expect(page.locator("[data-duration][data-for-option=batched]")).to_have_text(refusal)
-    page.get_by_role("button", name="Measure", exact=True).click()
+    expect(page.locator("form.measure")).to_contain_text(refusal)
+    page.locator("#measure-button").click()
     expect(page.locator("form.measure [role=alert]").first).to_have_text(refusal)
 
 

@@ -3,20 +3,18 @@
 import re
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
 
-from tests.browser.conftest import LIMIT_MS, Open, drawn, settle
-from tests.samples.formats import study_of, timed
+from gpu_engine.text.units import THIN
+from tests.browser.conftest import LIMIT_MS, Open, drawn, interactive
+from tests.samples.formats import study_of
 from tests.web.conftest import Lab, add_measurement
 from web.studies import page_of
 
-SIZE = "document.querySelector('#formats-chart .plot')._fullLayout._size"
-
-REFRESH = """() => import(document.querySelector('script[type=module]').src.replace('app.js', 'navigation.js'))
-    .then((navigation) => navigation.refresh())"""
+REFRESH = """() => import(document.querySelector('script[type=module]').src)
+    .then(({ modules }) => modules["navigation.js"].refresh())"""
 """What an event of the stream does."""
 
 
@@ -41,43 +39,53 @@ class Held:
             route.continue_()
 
 
-def test_rows_that_come_later_get_their_room(lab: Lab, open_page: Open) -> None:
-    page = open_page(f"/jobs/{lab.running}")
-    for number in range(6):
-        later = timed(f"kernel-{number}/of-a-long-name", 1e-4 * (1 + number), matrix=lab.matrix, roofline_s=5e-5)
-        add_measurement(lab.database, lab.running, later)
-    page.locator("#job-counts", has_text="9 of 16 cases").wait_for()
-    drawn(page.locator("#formats-chart"), "kernel-5/of-a-long-name")
-    live = page.evaluate(SIZE)
-    page.reload()
-    settle(page)
-    assert live == page.evaluate(SIZE)
+def choose_cold(page: Page) -> None:
+    page.locator("#chip-cache > summary").click()
+    page.locator("#chip-cache").get_by_role("link", name="cold").click()
 
 
-def test_figures_are_fetched_when_they_come_near_the_view(lab: Lab, open_page: Open, browser: Any) -> None:
+def test_a_page_asks_for_plotly_only_when_a_figure_is_made_interactive(lab: Lab, open_page: Open) -> None:
     page = open_page("/jobs")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto("/formats?job=j1")
-    last = page.locator("figure[data-figure]:not([hidden])").last
-    own = last.get_attribute("data-figure")
-    first = page.locator("figure[data-figure]:not([hidden])").first
-    drawn(first)
-    assert not [url for url in asked if own and url.endswith(own)]
-    drawn(last)
-    assert [url for url in asked if own and url.endswith(own)]
+    page.goto("/formats?job=j1&view=roofline")
+    figure = drawn(page.locator("#roofline-chart"))
+    # The page, its style, its two scripts, its icon, and the drawing.
+    assert len([url for url in asked if "/static/" in url]) <= 4
+    assert len(asked) <= 6
+    assert not any("plotly" in url or "/api/v1/figures/" in url for url in asked)
+    button = figure.get_by_role("button", name="Interactive")
+    interactive(figure)
+    expect(button).to_have_attribute("aria-pressed", "true")
+    assert sum("plotly" in url for url in asked) == 1
+
+
+def test_a_drawing_has_the_theme_of_the_page(lab: Lab, open_page: Open) -> None:
+    page = open_page("/formats?job=j1&view=roofline", scheme="light")
+    image = drawn(page.locator("#roofline-chart")).locator("img")
+    light = image.screenshot()
+    toggle = page.get_by_role("button", name="Theme")
+    toggle.click()
+    toggle.click()
+    expect(toggle).to_have_text("Theme: dark")
+    assert image.screenshot() != light
+    dark = image.screenshot()
+    page.emulate_media(color_scheme="dark")
+    toggle.click()
+    expect(toggle).to_have_text("Theme: system")
+    assert image.screenshot() == dark
 
 
 def test_a_table_is_fetched_when_it_is_opened_and_stays_open(lab: Lab, open_page: Open) -> None:
-    page = open_page("/formats?job=j1")
+    page = open_page("/formats?job=j1&view=roofline")
     numbers = page.locator("#roofline-numbers")
     assert numbers.locator("tbody tr").count() == 0
     numbers.locator("summary").first.click()
     expect(numbers.locator("tbody tr").first).to_be_visible()
     expect(numbers.get_by_role("link", name="LaTeX")).to_be_visible()
     before = numbers.locator("tbody").inner_text()
-    page.get_by_role("link", name="cold").click()
-    page.wait_for_url("**cache=cold")
+    choose_cold(page)
+    page.wait_for_url("**cache=cold**")
     expect(numbers.locator("tbody")).not_to_have_text(before, use_inner_text=True)
     assert numbers.get_attribute("open") is not None
 
@@ -92,7 +100,7 @@ def test_a_page_is_fetched_again_only_when_something_happened(lab: Lab, open_pag
     # Between the page and its stream: told all the same.
     add_measurement(lab.database, lab.running, study_of(lab.matrix)[3])
     events.let_go()
-    page.locator("#job-counts", has_text="3 of 16 cases measured, 1 skipped").wait_for()
+    page.locator("#job-time", has_text=f"About 1{THIN}min 0{THIN}s left").wait_for()
     assert sum(request.url.endswith(lab.running) for request in fetched) == 1
 
 
@@ -132,29 +140,30 @@ def test_a_link_under_the_pointer_is_not_replaced(lab: Lab, open_page: Open) -> 
 
 def test_what_is_chosen_while_the_server_is_away_is_shown_when_it_is_back(lab: Lab, open_page: Open) -> None:
     page = open_page("/formats?job=j1")
+    before = page.get_by_role("heading", level=1).inner_text()
     page.context.set_offline(True)
-    page.get_by_role("link", name="cold").click()
+    choose_cold(page)
     expect(page.locator("#connection")).to_contain_text("The server does not respond")
-    expect(page.get_by_role("heading", level=1)).to_have_text(page_of("formats").title)
+    assert page.get_by_role("heading", level=1).inner_text() == before
     page.context.set_offline(False)
     page.wait_for_url("**cache=cold")
     expect(page.locator("#connection")).to_be_empty()
 
 
-def test_caption_and_chart_change_together(lab: Lab, open_page: Open) -> None:
-    page = open_page("/formats?job=j1&matrix=m1")
-    figure = page.locator("#formats-chart")
-    drawn(figure, "warm")
-    new = Held(page, "**/api/v1/figures/formats?*")
-    with page.expect_request("**/api/v1/figures/formats?*"):
-        page.get_by_role("link", name="cold").click()
-        page.wait_for_url("**cache=cold")
-        figure.scroll_into_view_if_needed()
+def test_a_drawing_stays_until_the_new_one_has_come(lab: Lab, open_page: Open) -> None:
+    page = open_page("/history?matrix=m1&device=cpu")
+    figure = drawn(page.locator("#case-history-chart"))
+    image, plot = figure.locator("img"), figure.locator(".plot")
+    new = Held(page, "**/figures/case-history.svg?*")
+    with page.expect_request("**/figures/case-history.svg?*"):
+        page.locator("#kernels > summary").click()
+        page.get_by_label("csr/scalar").check()
     expect(figure).to_have_attribute("aria-busy", "true")
-    expect(figure.locator("figcaption")).to_contain_text("warm")
+    expect(plot).to_have_css("opacity", "0.45")
+    assert image.evaluate("(image) => image.naturalWidth") > 0
     new.let_go()
-    drawn(figure, "cold")
-    expect(figure.locator("figcaption")).to_contain_text("cold")
+    expect(plot).to_have_css("opacity", "1")
+    drawn(figure, "csr/scalar")
 
 
 @pytest.mark.parametrize(
@@ -169,42 +178,61 @@ def test_a_figure_that_cannot_be_had_says_why_in_words(
 ) -> None:
     page = open_page("/jobs")
     page.route("**/api/v1/figures/**", lambda route: route.fulfill(status=status, body=body))
-    page.goto("/formats?job=j1")
-    plot = page.locator("#formats-chart .plot")
-    plot.scroll_into_view_if_needed()
-    expect(plot).to_have_text(f"Chart not available: {says}", timeout=LIMIT_MS)
+    page.goto("/formats?job=j1&view=roofline")
+    figure = page.locator("#roofline-chart")
+    figure.get_by_role("button", name="Interactive").click()
+    expect(figure.locator(".plot")).to_have_text(f"Chart not available: {says}", timeout=LIMIT_MS)
 
 
 def test_a_saved_picture_is_light_and_says_what_it_is(lab: Lab, open_page: Open) -> None:
-    page = open_page("/formats?job=j1&matrix=m1", scheme="dark")
-    figure = drawn(page.locator("#formats-chart"))
+    page = open_page("/formats?job=j1&view=roofline", scheme="dark")
+    figure = drawn(page.locator("#roofline-chart"))
     with page.expect_download() as saved:
-        figure.get_by_role("button", name="Save SVG").click()
+        figure.get_by_role("link", name="Save SVG").click()
     picture = saved.value.path().read_text(encoding="utf-8")
-    assert saved.value.suggested_filename == "formats-chart.svg"
-    background = picture.partition("<rect")[2].partition("/>")[0]
-    assert "rgb(255, 255, 255)" in background
-    inks = set(re.findall(r"<text[^>]*fill: rgb\((\d+)", picture))
-    assert max(map(int, inks)) < 128, "no light text on white"
+    assert saved.value.suggested_filename == "roofline-chart.svg"
+    ground = re.search(r'<rect width="[^"]+" height="[^"]+" fill="#ffffff"/>', picture)
+    assert ground
+    assert "var(" not in picture
     address = page.url.replace("&", "&amp;")
-    for said in ("Throughput per kernel and roofline", "A laptop's processor (cpu), measured 20", address):
-        assert said in picture.replace("&#39;", "'")
+    for said in (page_of("formats").figure("roofline").title, "A laptop's processor (cpu), measured 20", address):
+        assert said in picture.replace("&#39;", "'").replace("&#x27;", "'")
     with page.expect_download() as saved:
         figure.get_by_role("button", name="Save PNG").click()
-    assert saved.value.path().read_bytes()[:4] == b"\x89PNG"
+    assert saved.value.suggested_filename == "roofline-chart.png"
+    image = saved.value.path().read_bytes()
+    assert image[:4] == b"\x89PNG"
+    width, height = (int.from_bytes(image[place : place + 4]) for place in (16, 20))
+    assert (width, height) == tuple(2 * int(size) for size in re.findall(r'(?:width|height)="(\d+)"', picture)[:2])
 
 
 def test_a_report_is_drawn_without_a_server(lab: Lab, open_page: Open, browser: Browser, tmp_path: Path) -> None:
     answer = open_page("/jobs").request.get("/formats.html?job=j1")
     (tmp_path / "report.html").write_bytes(answer.body())
-    with closing(browser.new_context(offline=True, color_scheme="dark")) as context:
+    with closing(browser.new_context(offline=True, color_scheme="dark", java_script_enabled=False)) as context:
         page = context.new_page()
-        complaints: list[str] = []
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: complaints.append(request.url))
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
         page.goto((tmp_path / "report.html").as_uri())
-        figures = page.locator("figure")
-        expect(figures.locator(".main-svg").first).to_be_attached(timeout=LIMIT_MS)
-        expect(page.locator("figure:not(:has(.main-svg))")).to_have_count(0, timeout=LIMIT_MS)
-        assert complaints == [page.url]
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(251, 251, 249)"
+        drawings = page.locator("figure .plot > svg")
+        assert drawings.count() > 3
+        for drawing in drawings.all():
+            expect(drawing.locator("text").first).to_be_visible()
+        assert asked == [page.url]
+
+
+def test_what_is_shared_is_reached_by_keyboard(lab: Lab, open_page: Open) -> None:
+    page = open_page("/formats?job=j1")
+    share = page.locator("#share")
+    share.locator("summary").press("Enter")
+    page.keyboard.press("Tab")
+    expect(share.get_by_role("button", name="Copy link")).to_be_focused()
+    for link in share.get_by_role("link").all():
+        page.keyboard.press("Tab")
+        expect(link).to_be_focused()
+        box = link.bounding_box()
+        assert box
+        assert box["height"] >= 32
+    page.keyboard.press("Escape")
+    expect(share).not_to_have_attribute("open", "")
+    expect(share.locator("summary")).to_be_focused()

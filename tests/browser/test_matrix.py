@@ -1,0 +1,75 @@
+"""The page of a matrix in a browser: what is typed changes the answer in place."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from server.models import JobState
+from tests.browser.conftest import Open
+from tests.samples.formats import timed
+from tests.web.conftest import GPU, Lab, add_job
+
+TIMES = {"csr/vector": 1e-3, "csr/scalar": 2e-3, "coo/segmented": 0.5e-3, "split/tile": 0.9e-3}
+
+
+SMALL = """() => [...document.querySelectorAll(
+    "main :is(button:not(.term, .tools *), summary, input:not([type=hidden]), .switch a, .tabs a)"
+)].filter((each) => each.checkVisibility() && each.offsetHeight < 32).map((each) => each.outerHTML.slice(0, 80))"""
+"""Targets that are too low for a finger."""
+
+
+@pytest.fixture
+def answered(lab: Lab) -> str:
+    """The page of a matrix on which COO pays from 20 SpMVs on."""
+    measurements = [timed(kernel, time_s, device=GPU.id, rounds=15) for kernel, time_s in TIMES.items()]
+    add_job(lab.database, "j30", GPU.id, JobState.SUCCEEDED, measurements)
+    return f"/matrices/{lab.matrix}?device={GPU.id}"
+
+
+def chosen(page: Page) -> str:
+    return page.locator(".kernels .choice th").inner_text()
+
+
+def test_typing_a_number_changes_sentence_table_and_lines_in_place(answered: str, open_page: Open) -> None:
+    page = open_page(f"{answered}&n=5")
+    page.evaluate("window.isSame = true")
+    expect(page.locator("h1.answer")).to_contain_text("csr/vector")
+    field = page.locator("#n")
+    field.click()
+    field.press("Control+a")
+    page.keyboard.type("4000", delay=20)
+    page.wait_for_url(re.compile("n=4000"))
+    expect(page.locator("h1.answer")).to_contain_text("coo/segmented")
+    assert chosen(page) == "coo/segmented"
+    expect(page.locator(".lines span.cursor")).to_have_text(re.compile(r"n = 4.?000"))
+    assert page.evaluate("window.isSame && document.activeElement.id") == "n"
+    field.press("ArrowUp")
+    page.wait_for_url(re.compile("n=4001"))
+    page.go_back()
+    page.wait_for_url(re.compile("n=4000"))
+    page.locator("#devices a", has_text="V100").click()
+    page.wait_for_url(re.compile("device=V100"))
+    expect(page.locator("#n-device")).to_have_value("V100")
+    expect(page.locator("#answer .state.predicted")).to_be_visible()
+    page.go_back()
+    expect(page.locator("h1.answer")).to_contain_text("coo/segmented")
+    expect(page.locator("#n-device")).to_have_value(GPU.id)
+
+
+def test_a_number_out_of_range_asks_for_nothing(answered: str, open_page: Open) -> None:
+    page = open_page(f"{answered}&n=5")
+    page.locator("#n").fill("0")
+    page.wait_for_timeout(600)
+    assert page.url.endswith("n=5")
+
+
+def test_on_a_phone_rows_are_cards_within_the_page(answered: str, open_page: Open) -> None:
+    page = open_page(answered, 390)
+    for details in page.locator("details").all():
+        details.evaluate("(each) => { each.open = true; }")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for cell in page.locator(".kernels :is(th, td)").all():
+        box = cell.bounding_box()
+        assert box is None or box["x"] + box["width"] <= 390
+    assert page.evaluate(SMALL) == []
