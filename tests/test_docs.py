@@ -22,7 +22,7 @@ from server.results import NOT_IN_CSV
 from server.settings import Settings
 from sparsight.cli import app
 from sparsight.exit_codes import Exit
-from web.selection import NAMES
+from web.selection import DATA_NAMES
 from web.studies import page_parameters
 
 ROOT = Path(__file__).parent.parent
@@ -121,7 +121,7 @@ def test_every_field_of_a_measurement_has_its_row_in_the_words_of_the_record() -
 def test_every_parameter_of_figures_has_its_row() -> None:
     cells = " ".join(re.findall(r"^\| (`.+?) \|", section("docs/api.md", "## Figures"), re.M))
     named = tuple(re.findall(r"`(\w+)`", cells))
-    assert named == (*NAMES, *page_parameters()), "docs/api.md, Figures: a row for each parameter of a page"
+    assert named == (*DATA_NAMES, *page_parameters()), "docs/api.md, Figures: a row for each parameter of a page"
 
 
 def test_every_call_has_its_row(tmp_path: Path) -> None:
