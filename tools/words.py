@@ -96,7 +96,7 @@ def violations() -> Iterator[Violation]:
         "\n"
     )
     for name in listed:
-        if name.endswith((".py", ".md", ".html")) and not name.startswith(WRITTEN_OUT):
+        if name.endswith((".py", ".md", ".html")) and not name.startswith(WRITTEN_OUT) and (ROOT / name).is_file():
             text = (ROOT / name).read_text(encoding="utf-8")
             yield from _in_module(name, ast.parse(text)) if name.endswith(".py") else _in_text(name, text)
 
