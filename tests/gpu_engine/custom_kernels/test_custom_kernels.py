@@ -12,10 +12,11 @@ from gpu_engine.cuda.load import CudaSource, digest
 from gpu_engine.custom_kernels import CustomCudaKernel, CustomKernel
 from gpu_engine.custom_kernels.adapters import State
 from gpu_engine.custom_kernels.timing_checks import PAUSES_S, TimingChecks
-from gpu_engine.errors import KernelError
+from gpu_engine.errors import KernelError, plain
 from gpu_engine.host.device import find_device
 from gpu_engine.measure import Bench, cpu, open_bench
 from gpu_engine.records import BandwidthPoint, Cache, DeviceProfile
+from gpu_engine.text import units
 from tests.battery import BATTERY, coo
 from tests.gpu_engine.custom_kernels.rounds import measured
 from tests.gpu_engine.formats.test_launch import Vector
@@ -51,7 +52,7 @@ def test_a_time_under_the_floor_of_an_entry_s_bytes_is_refused(
         m = measured(slow, BATTERY["band"](), [own])["custom:own/kernel", "warm"]
     nnz, n_rows = BATTERY["band"]().nnz, 1000
     assert m.state == "failed"
-    assert f"memory bandwidth allows ({0.9 * (12 * nnz + 8 * n_rows) / 1e6:.3e} s)" in m.note
+    assert f"memory bandwidth allows ({plain(units.seconds(0.9 * (12 * nnz + 8 * n_rows) / 1e6))})" in m.note
 
 
 def test_one_row_of_a_million_is_found(bench: Bench, tmp_path: Path) -> None:

@@ -298,9 +298,9 @@ def test_a_time_under_the_floor_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
         (few,) = measurements(run(bench, less)).values()
     assert (m.state, m.median_s) == ("failed", None)
     # The layout, and y: 21 rows, of which 14 have entries.
-    assert "(1.051e+03 s)" in m.note
-    assert "(1.001e+03 s)" in adding.note
-    assert "(1.602e+02 s)" in few.note
+    assert "(1,051 s)" in m.note
+    assert "(1,001 s)" in adding.note
+    assert "(160 s)" in few.note
 
 
 def test_energy_is_that_of_a_warm_product_and_of_no_loop(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.errors import plain
 from gpu_engine.generators import generate
 from gpu_engine.measure import Bench
 from gpu_engine.pagerank import (
@@ -39,6 +40,7 @@ from gpu_engine.records import (
 from gpu_engine.sampling.run import SampleRun
 from gpu_engine.studies.pagerank.experiment import PageRankExperiment
 from gpu_engine.studies.pagerank.graph_runs import PageRankPlan
+from gpu_engine.text import units
 from tests.battery import dense
 from tests.gpu_engine.pagerank.emulated import emulate
 from tests.gpu_engine.pagerank.graphs import NO_LINKS, TRIANGLE, WORKED
@@ -285,7 +287,7 @@ def test_a_time_under_the_floor_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     assert (m.state, m.median_s) == ("failed", None)
     # 0.9 · 115 bytes an iteration at one byte a second.
     assert m.note.startswith("rejected")
-    assert f"({0.9 * 115 * (m.details.iterations or 0):.3e} s" in m.note
+    assert f"({plain(units.seconds(0.9 * 115 * (m.details.iterations or 0)))}" in m.note
 
 
 def test_kernels_that_do_not_fit_together_have_rounds_of_their_own(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.errors import DeviceMemoryError, KernelError
+from gpu_engine.errors import DeviceMemoryError, KernelError, plain
 from gpu_engine.generators import generate
 from gpu_engine.measure import Bench
 from gpu_engine.multigpu import pagerank_workload, workload
@@ -23,6 +23,7 @@ from gpu_engine.records import BandwidthPoint, Case, DeviceInfo, DeviceProfile, 
 from gpu_engine.sampling.run import SampleRun
 from gpu_engine.studies.scaling import experiment as measuring
 from gpu_engine.studies.scaling.experiment import VIRTUAL, ScalingExperiment, ScalingPlan
+from gpu_engine.text import units
 from tests.battery import dense
 from tests.samples.studies import FAST, opened
 
@@ -219,7 +220,7 @@ def test_a_time_under_the_floor_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
         assert m.note.startswith("rejected: ")
         if setting.workload != "pagerank":
             # Virtual devices share one memory: nothing is divided by their number.
-            assert f"({0.9 * ((m.stored_bytes or 0) + 8 * 72):.3e} s" in m.note
+            assert f"({plain(units.seconds(0.9 * ((m.stored_bytes or 0) + 8 * 72)))}" in m.note
 
 
 def test_what_does_not_fit_the_memory_together_is_sampled_apart(bench: Bench) -> None:
