@@ -38,7 +38,6 @@ SERVICE = Place("Service", "/service", ("service", "jobs", "devices"))
 
 FORMER: Mapping[str, str] = {
     "/explore": EXPLORE.href,
-    "/products": "/reduced_spmv",
     "/papers": "/library",
     "/docs": "/library#documents",
     "/devices": "/service#devices",

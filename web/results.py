@@ -123,13 +123,16 @@ def results_of(session: Session, study: str, selection: Selection, named: bool =
 
 
 def _check_devices(session: Session, chosen: Sequence[str], offered: Sequence[str]) -> None:
-    """Raise ParameterError for a device that this server does not know; one without results is not an error."""
+    """Raise ParameterError for a device that this server does not know.
+
+    One without results is not an error, nor is any device as long as the server knows none.
+    """
     unknown = [device for device in chosen if device not in offered]
     if unknown:
         rows = (*devices.list_devices(session), *recorded_results.list_devices(session))
         known = dict.fromkeys((*offered, *(row.id for row in rows)))
         for device in unknown:
-            if device not in known:
+            if known and device not in known:
                 raise ParameterError(f"device is {quote(device)}. Choose one of {', '.join(known)}.")
 
 

@@ -127,9 +127,10 @@ def test_a_call_takes_those_alone_and_the_form_lists_them(
     refused = client.post("/api/v1/jobs", json={**body, "params": {"custom_kernels": ["/tmp/spmv.py:ROWS"]}})
     assert refused.status_code == 422
     assert "known: spmv.py:ROWS, spmv.py:TWICE" in refused.json()["detail"]
-    form = client.get("/measure").text
-    assert 'value="spmv.py:TWICE"' in form
-    assert 'value="spmv.py:TWICE"' in client.get(f"/matrices/{matrix}").text
+    form = f"/measure?matrix_ids={matrix}"
+    assert f'href="{form}"' in client.get(f"/matrices/{matrix}").text
+    for address in ("/measure", form):
+        assert 'value="spmv.py:TWICE"' in client.get(address).text
 
 
 def test_the_process_that_measures_imports_them_and_refuses_what_is_wrong(

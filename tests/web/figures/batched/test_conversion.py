@@ -57,7 +57,7 @@ def test_what_never_pays_off_has_a_place_and_what_is_not_settled_has_none() -> N
 def test_the_table_names_what_it_is_against() -> None:
     rows = [tuple(cell.replace(THIN, " ") for cell in row) for row in table(info(DATA)).rows]
     assert rows[0] == (
-        *("west0989", "cuda:0", "warm", "1 000", "coo/segmented", "12.0", "51.0 µs", "11", "csr/scalar"),
+        *("west0989", "cuda:0", "warm", "1,000", "coo/segmented", "12.0", "51.0 µs", "11", "csr/scalar"),
     )
     assert ("csri/warp", "12.0", "none", "at once") in [row[4:8] for row in rows]
 

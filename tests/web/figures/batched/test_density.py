@@ -41,8 +41,8 @@ def test_batches_of_different_sizes_are_no_family() -> None:
 def test_a_family_has_a_panel_over_the_mean_row_length() -> None:
     figure = draw(info(DATA))
     assert [title.replace(THIN, " ") for title in titles(figure)] == [
-        "1 024 rows, balanced",
-        "1 024 rows, unbalanced",
+        "1,024 rows, balanced",
+        "1,024 rows, unbalanced",
     ]
     assert [line["name"] for line in traces(figure, "point") if line["xaxis"] == "x"] == ["csr/vector", "csr/scalar"]
     layout = figure.layout
@@ -55,7 +55,7 @@ def test_the_table_has_a_column_a_kernel() -> None:
     numbers = table(info(shown(*(m for m in DATA.measurements if m.matrix_id in ("r2", "r16")))))
     assert [head.text for head in numbers.heads[-2:]] == ["csr/scalar", "csr/vector"]
     rows = [tuple(cell.replace(THIN, " ") for cell in row) for row in numbers.rows]
-    assert rows[0] == ("rows_2", "cuda:0", "warm", "balanced", "1 000", "1 024", "2.00", "0", "50.0", "20.0")
+    assert rows[0] == ("rows_2", "cuda:0", "warm", "balanced", "1,000", "1,024", "2.00", "0", "50.0", "20.0")
     assert rows[1][-2:] == ("–", "60.0")
 
 

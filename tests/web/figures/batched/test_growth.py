@@ -110,7 +110,7 @@ def test_a_line_has_a_place_for_every_size() -> None:
 
 def test_the_table_has_a_column_a_size() -> None:
     numbers = table(info(DATA))
-    assert [head.text.replace(THIN, " ") for head in numbers.heads[3:]] == ["kernel", "10", "100", "1 000"]
+    assert [head.text.replace(THIN, " ") for head in numbers.heads[3:]] == ["kernel", "10", "100", "1,000"]
     assert [row[3] for row in numbers.rows] == ["csr/smart", "cusparse/chain", "roofline"]
     assert numbers.rows[1][4:] == ("4.00", "5.00", "–")
 

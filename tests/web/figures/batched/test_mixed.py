@@ -60,7 +60,7 @@ def test_the_table_and_the_summary() -> None:
             "2 matrices mixed (west0989 and nos3)",
             "cuda:0",
             "warm",
-            "1 000",
+            "1,000",
             "csri/warp",
             "100.0",
             "40 %",

@@ -36,8 +36,8 @@ def test_other_matrices_have_panels_of_their_own_below() -> None:
     assert [(panel.is_papers, panel.batch_size) for panel in info(data).panels] == [(True, 1000), (False, 10_000)]
     assert [row.matrix.name for row in info(DATA).panels[1].rows] == ["rows_2"]
     assert [title.replace(THIN, " ") for title in titles(draw(info(data)))] == [
-        "the paper’s matrices, batch size 1 000",
-        "batch size 10 000",
+        "the paper’s matrices, batch size 1,000",
+        "batch size 10,000",
     ]
 
 
@@ -61,7 +61,7 @@ def test_sizes_have_panels_of_their_own_and_one_can_be_chosen() -> None:
 def test_the_fastest_has_a_larger_mark_and_libraries_lie_behind() -> None:
     figure = draw(info(shown(*copies("d2"), multiplied("ell/thread", 90.0, 1000, "r2"), *copies("r16"))))
     assert list(figure.layout.yaxis.categoryarray) == ["dense_2", "rows_2", "rows_16"]
-    assert [title.replace(THIN, " ") for title in titles(figure)] == ["batch size 1 000 · cuda:0 · warm"]
+    assert [title.replace(THIN, " ") for title in titles(figure)] == ["batch size 1,000 · cuda:0 · warm"]
     marks = {mark["name"]: mark for mark in traces(figure, "point")}
     ell = marks["ell/thread"]
     assert (ell["x"], ell["marker"]["size"]) == ([20.0, 90.0, 20.0], [SIZE, WINNER_SIZE, SIZE])
@@ -72,12 +72,12 @@ def test_the_fastest_has_a_larger_mark_and_libraries_lie_behind() -> None:
 def test_the_table_and_the_summary() -> None:
     winners = info(DATA)
     assert [cell.replace(THIN, " ") for cell in table(winners).rows[-1]] == [
-        *("rows_2", "cuda:0", "warm", "1 000", "2.00", "0", "balanced", "ell/thread", "90.0"),
+        *("rows_2", "cuda:0", "warm", "1,000", "2.00", "0", "balanced", "ell/thread", "90.0"),
         *("36 %", "ell/thread", "1.00 ×", "–", "–"),
     ]
     text = summary(winners).replace(THIN, " ")
-    assert "2 matrices of the paper with batch size 1 000: auto/shared on 2." in text
-    assert "1 matrix with batch size 1 000: ell/thread on 1." in text
+    assert "2 matrices of the paper with batch size 1,000: auto/shared on 2." in text
+    assert "1 matrix with batch size 1,000: ell/thread on 1." in text
 
 
 def test_the_summary_says_up_to_where_loops_take_part() -> None:
@@ -115,4 +115,4 @@ def test_nothing_is_fastest_where_times_are_not_plausible() -> None:
     assert {size for mark in traces(draw(info(shown(*busy))), "point") for size in mark["marker"]["size"]} == {SIZE}
     assert summary(info(shown(*busy))).splitlines()[0].endswith("No clear winner on cuda:0, warm.")
     both = summary(info(shown(*busy, *copies("west")))).replace(THIN, " ")
-    assert "warm, 1 matrix of the paper with batch size 1 000 (1 more too noisy): auto/shared on 1." in both
+    assert "warm, 1 matrix of the paper with batch size 1,000 (1 more too noisy): auto/shared on 1." in both

@@ -70,7 +70,7 @@ def test_however_many_matrices_and_kernels_the_picture_is_no_taller_and_no_wider
 def test_the_table_has_the_means_and_the_words_of_what_has_no_time() -> None:
     mean, even, rough = (tuple(cell.replace(THIN, " ") for cell in row) for row in table(INFO).rows)
     assert mean == ("geometric mean", "cpu", "warm", "", "", "", "", "1.00 ×", "1.41 ×", "4.00 ×")
-    assert even == ("even", "cpu", "warm", "0", "1 000 000", "10.0", "1.00 ×", "=1.00", "1.00", "8.00")
+    assert even == ("even", "cpu", "warm", "0", "1,000,000", "10.0", "1.00 ×", "=1.00", "1.00", "8.00")
     assert rough[6:] == ("2.00 ×", "1.00", "2.00", "skipped")
 
 

@@ -58,7 +58,7 @@ def test_the_sentence_says_how_well_either_agrees_and_what_the_paper_shows() -> 
 
 def test_the_table_has_what_the_ratio_is_made_of() -> None:
     row = tuple(cell.replace(THIN, " ") for cell in table(FOUND).rows[0])
-    assert row == ("rough", "cuda:0", "warm", "6 250", "3 125", "2.00 ×", "1.10 ×", "1.25 ×")
+    assert row == ("rough", "cuda:0", "warm", "6,250", "3,125", "2.00 ×", "1.10 ×", "1.25 ×")
 
 
 def test_the_details_compare_matrices_whose_warps_run_at_once_with_larger_ones() -> None:

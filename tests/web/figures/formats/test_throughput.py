@@ -49,9 +49,9 @@ def test_both_axes_are_logarithmic_and_carry_units() -> None:
 
 def test_the_table_and_the_summary_speak_of_what_is_drawn() -> None:
     row = tuple(cell.replace(THIN, " ") for cell in table(INFO).rows[-1])
-    assert row == ("large", "cpu", "warm", "5 000 000", "csr/vector", "2.50")
+    assert row == ("large", "cpu", "warm", "5,000,000", "csr/vector", "2.50")
     said = summary(CHOSEN).replace(THIN, " ")
-    assert said.startswith("Each chosen kernel on each matrix, from 20 000 to 5 000 000 nonzeros")
+    assert said.startswith("Each chosen kernel on each matrix, from 20,000 to 5,000,000 nonzeros")
     assert summary(INFO).startswith("The fastest kernel of each format")
 
 

@@ -35,7 +35,7 @@ def test_rows_that_do_not_add_up_are_named() -> None:
 def test_the_tables_are_as_printed_where_nothing_was_measured() -> None:
     one, two = rows(table_one(StudyData())), rows(table_two(StudyData()))
     assert len(one) == len(two) == 10
-    assert one["web-BerkStan (Brk)"] == [(MISSING, "685230", MISSING, "7600595", MISSING, "4744", MISSING)]
+    assert one["web-BerkStan (Brk)"] == [(MISSING, "685,230", MISSING, "7,600,595", MISSING, "4,744", MISSING)]
     assert two["web-BerkStan (Brk)"] == [(MISSING, "119", MISSING, "50/69 (119)", MISSING, "1/49/1/68 (119)", MISSING)]
     assert two["europe_osm (Eur)"][0][3] == "48/64 (113)"
 
@@ -43,7 +43,7 @@ def test_the_tables_are_as_printed_where_nothing_was_measured() -> None:
 def test_a_stand_in_is_next_to_what_it_stands_in_for() -> None:
     one, two = rows(table_one(measured("cpu"))), rows(table_two(measured("cpu")))
     assert one["web-Google (Ggl)"] == [
-        ("stand-in", "916428", "916428 (+0%)", "5105039", "5105039 (+0%)", "176974", "88487 (−50%)")
+        ("stand-in", "916,428", "916,428 (+0%)", "5,105,039", "5,105,039 (+0%)", "176,974", "88,487 (−50%)")
     ]
     assert two["web-Google (Ggl)"] == [
         ("stand-in", "116", "113", "47/69 (116)", "47/66 (113)", "1/46/67/2 (116)", "1/46/61/5 (113)")
