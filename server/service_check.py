@@ -7,6 +7,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from gpu_engine.text import units
+from gpu_engine.text.words import amount, capital
 from server import devices, engine_faults
 from server.db import clock
 from server.metric_values import MetricValues
@@ -86,7 +87,7 @@ def concerns(queues: Queues, faults: Sequence[EngineFaultRow], values: MetricVal
     yield from _of_server(values)
     failed = int(values.total("sparsight_jobs_ended_day", state="failed"))
     if failed:
-        text = f"{units.count(failed)} {'job' if failed == 1 else 'jobs'} failed in the last 24 hours."
+        text = f"{amount(failed, 'job')} failed in the last 24 hours."
         yield Concern("failed", text, "Their reasons are listed below.")
 
 
@@ -98,10 +99,10 @@ def _of_queues(queues: Queues, has_faults: bool) -> Iterator[Concern]:
     for device, number in sorted(queues.waiting.items()):
         name, oldest_s = queues.names.get(device, device), queues.oldest_s[device]
         if device not in queues.available and queues.available:
-            text = f"{_capital(_jobs_wait(number))} for {name}, which no worker offers."
+            text = f"{capital(_jobs_wait(number))} for {name}, which no worker offers."
             yield Concern("device-away", text, "Restart the worker of its host, or cancel the jobs.", stops=True)
         elif device in queues.available and queues.idle_s is not None and min(queues.idle_s, oldest_s) > IDLE_S:
-            text = f"{_capital(_jobs_wait(number))} for {name}, which is available but starts nothing."
+            text = f"{capital(_jobs_wait(number))} for {name}, which is available but starts nothing."
             yield Concern("stands", text, "Read the log of the worker, and restart it. No job is lost.", stops=True)
         elif oldest_s > LONG_WAIT_S:
             text = f"A job has waited {units.duration(oldest_s)} for {name}."
@@ -126,7 +127,3 @@ def _of_server(values: MetricValues) -> Iterator[Concern]:
 
 def _jobs_wait(number: int) -> str:
     return "1 job waits" if number == 1 else f"{units.count(number)} jobs wait"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

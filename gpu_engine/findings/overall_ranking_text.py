@@ -6,6 +6,7 @@ from gpu_engine.findings.overall_ranking import FAR, NEAR, KernelSummary, Overal
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.words import capital
 
 NEAR_PERCENT, FAR_PERCENT = (round(100 * (bound - 1)) for bound in (NEAR, FAR))
 
@@ -39,7 +40,7 @@ def short(answer: OverallRanking, beside: Sequence[OverallRanking]) -> str:
     parts = [(f"on {each.device}", each.cache, each.of) for each in (answer, *beside)]
     differs = [part for part, *others in zip(*parts, strict=True) if part and any(other != part for other in others)]
     where = ", ".join(differs) or answer.where
-    where = where[:1].upper() + where[1:]
+    where = capital(where)
     if not answer.level:
         return f"{where}: no ranking"
     claim = "is the best single choice" if len(answer.level) == 1 else "tie as the best single choice"

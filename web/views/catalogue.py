@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.generators import GENERATORS, Generator
 from gpu_engine.text import units
+from gpu_engine.text.words import amount
 from server import catalogue, matrix_lifecycle, matrix_sets, recorded_results
 from server.documents import MATRICES_MAX
 from server.models import JobRow, MatrixRow, MatrixState, MeasurementRow, RecordedResultsRow, RecordingRow
@@ -138,7 +139,7 @@ def _counts(session: Session) -> str:
     here, recorded = counts.get(False, 0), counts.get(True, 0)
     if not here and not recorded:
         return "No matrix yet."
-    mine = f"{units.count(here)} {'matrix' if here == 1 else 'matrices'} of yours"
+    mine = f"{amount(here, 'matrix', 'matrices')} of yours"
     return f"{mine}, {units.count(recorded)} with reference results." if recorded else f"{mine}."
 
 

@@ -9,6 +9,7 @@ from gpu_engine.advisor.gpus import gpu_named
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.findings.formats.for_n import SPMVS, SPMVS_MAX, SPMVS_MIN
 from gpu_engine.text import units
+from gpu_engine.text.words import amount
 from server import devices, import_recordings
 from server.collection.fetcher import Fetcher
 from server.models import JobRow, MatrixRow, RecordedResultsRow, RecordingRow
@@ -107,7 +108,7 @@ def _coverage(session: Session) -> Coverage:
     )
     cells = {(device, study): units.count(count) for device, study, count in session.execute(matrices)}
     for device, study, count in session.execute(jobs):
-        cells[device, study] = f"{units.count(count)} {'job' if count == 1 else 'jobs'}"
+        cells[device, study] = amount(count, "job")
     order = {device: place for place, device in enumerate(reference_devices(session))}
     rows = sorted(device_rows(session), key=lambda row: (row.state != "recorded", order.get(row.id, len(order))))
     heads = tuple(page.link for page in TABBED)

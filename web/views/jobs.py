@@ -17,6 +17,7 @@ from gpu_engine.studies import STUDIES
 from gpu_engine.studies import study as find_study
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.words import capital
 from server.db import clock
 from server.jobs import annotations, queue
 from server.jobs.documents import job_documents
@@ -204,14 +205,10 @@ def _left(session: Session, row: JobRow, document: dict[str, Any]) -> tuple[str,
         return ()
     now = session.execute(select(clock())).scalar_one()
     if row.state == JobState.QUEUED:
-        return (f"{_capitalized(units.about(document['estimate_s']))} left, including the jobs before it.",)
-    left = _capitalized(units.about_range(*remaining_range_s(row, now)))
+        return (f"{capital(units.about(document['estimate_s']))} left, including the jobs before it.",)
+    left = capital(units.about_range(*remaining_range_s(row, now)))
     attempt = f" Attempt {row.attempt}." if row.attempt > 1 else ""
     return (f"{left} left, {units.duration(elapsed(row, now))} so far.{attempt}",)
-
-
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _problem(row: JobRow, document: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ from gpu_engine.findings.formats.for_n import total_s
 from gpu_engine.records import Measurement
 from gpu_engine.rounds import shows_interval
 from gpu_engine.text import units
+from gpu_engine.text.words import amount
 from server.models import JobRow, JobState, MatrixRow, MatrixState
 from web.components import StatePill
 from web.job_contexts import LiveJob
@@ -68,7 +69,7 @@ def origin_text(device: DeviceOption, day: str, group: Sequence[Measurement]) ->
 
 def spmvs(n: int) -> str:
     """Return a number of SpMVs as text."""
-    return "1 SpMV" if n == 1 else f"{units.count(n)} SpMVs"
+    return amount(n, "SpMV")
 
 
 def time_text(seconds: float) -> str:

@@ -8,6 +8,7 @@ from gpu_engine.findings.formats.conversion_forecast import ConversionForecast, 
 from gpu_engine.findings.formats.decision import keeps_csr
 from gpu_engine.findings.formats.for_n import KernelCost, best, crossovers, total_s
 from gpu_engine.text import units
+from gpu_engine.text.words import amount
 from server.predictors import Predictor
 from web.components import StatePill
 from web.matrix_contexts import AnswerCard
@@ -100,7 +101,7 @@ def _rough(n: float) -> str:
 def basis_text(predictor: Predictor) -> str:
     """Return what a prediction is based on."""
     number = predictor.matrices
-    matrices = "1 measured matrix" if number == 1 else f"{units.count(number)} measured matrices"
+    matrices = amount(number, "measured matrix", "measured matrices")
     return f"from its structure{f', calibrated with {matrices}' if number else ''}"
 
 

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from gpu_engine import release
 from gpu_engine.text import units
+from gpu_engine.text.words import amount
 from server import engine_faults, recorded_results
 from server.db import clock
 from server.jobs import activity, queue
@@ -75,13 +76,13 @@ def _eyebrow(values: MetricValues, now: float, devices: Sequence[ServiceDevice])
     up = (f"up {units.duration(now - started)}",) if started else ()
     workers = [device.row for device in devices if device.row.state != "recorded"]
     alive = sum(device.state == "alive" for device in workers)
-    available = (f"{alive} of {_number(len(workers), 'device')} available",) if workers else ()
+    available = (f"{alive} of {amount(len(workers), 'device')} available",) if workers else ()
     return " · ".join(("Service", f"version {release()}", *up, *available))
 
 
 def _all_well(values: MetricValues, running: int) -> str:
     waiting = int(values.total("sparsight_queue_jobs"))
-    runs = f"{_number(running, 'job')} {'runs' if running == 1 else 'run'}, " if running else ""
+    runs = f"{amount(running, 'job')} {'runs' if running == 1 else 'run'}, " if running else ""
     waits = f"{units.count(waiting)} {'waits' if waiting == 1 else 'wait'}" if waiting else "nothing waits"
     free = min(values.by("sparsight_disk_free_bytes", "folder").values(), default=None)
     disk = f", {units.size(free)} of disk are free" if free is not None else ""
@@ -153,7 +154,7 @@ def _crashes(values: MetricValues) -> str:
     if not deaths and not losses:
         return ""
     return (
-        f"In all stored jobs, {_number(deaths, 'process', 'processes')} and {_number(losses, 'dispatcher')} crashed "
+        f"In all stored jobs, {amount(deaths, 'process', 'processes')} and {amount(losses, 'dispatcher')} crashed "
         "in a case."
     )
 
@@ -185,7 +186,3 @@ def _facts(session: Session, values: MetricValues) -> tuple[tuple[str, str], ...
         ("Memory of the server process", units.size(memory) if memory else units.MISSING),
         ("Open files", " of ".join(map(units.count, files))),
     )
-
-
-def _number(number: int, one: str, many: str = "") -> str:
-    return f"{units.count(number)} {one if number == 1 else many or one + 's'}"

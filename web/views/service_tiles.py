@@ -4,6 +4,7 @@ import math
 
 from gpu_engine.text import units
 from gpu_engine.text.units import THIN
+from gpu_engine.text.words import amount
 from server.jobs.activity import Activity
 from server.metric_values import Histogram, MetricValues, combined, histograms
 from server.quotas import DAY_S
@@ -47,7 +48,7 @@ def _of_jobs(values: MetricValues, day: Activity) -> tuple[Tile, ...]:
             "Running",
             "sparsight_device_busy",
             running,
-            f"{units.count(running)} {'job' if running == 1 else 'jobs'}",
+            amount(running, "job"),
             f"busy {units.percent(sum(day.busy_s.values()) / DAY_S / max(1, len(day.busy_s)))} of 24{THIN}h",
             bars_of(day.running, *TILE_BARS, highest=1.0),
         ),
@@ -75,7 +76,7 @@ def _pages(values: MetricValues) -> Tile:
         "sparsight_request_seconds",
         most_s or 0.0,
         bound_text(most_s, times),
-        f"{units.count(errors)} {'error' if errors == 1 else 'errors'} of {units.count(times.total)}",
+        f"{amount(errors, 'error')} of {units.count(times.total)}",
         bars_of(times.numbers, *TILE_BARS),
         is_bad=(most_s or 0.0) > SLOW_S,
     )

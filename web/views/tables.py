@@ -11,6 +11,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.text.tables import Table
+from gpu_engine.text.words import capital
 from web import contexts, device_labels, kernels
 from web.components import Column, FindingRowView, Link, TitledTable
 from web.files import WRITERS
@@ -173,7 +174,7 @@ def _of_figure(title: str, table: Table, findings: Iterable[Finding]) -> NamedTa
     note = f"too noisy, not counted: {join(busy, NAMED)}" if busy else ""
     heading = " · ".join(filter(None, (title, note)))
     keys = (("busy", join(busy)),) if busy else ()
-    notes = (f"{note[:1].upper()}{note[1:]}.",) if note else ()
+    notes = (f"{capital(note)}.",) if note else ()
     return NamedTables(title, (TitledTable(heading, table, keys=keys),), notes=notes)
 
 

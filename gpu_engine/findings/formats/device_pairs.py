@@ -13,6 +13,7 @@ from gpu_engine.findings.ranking import rank
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.words import amount
 
 Timed = Mapping[str, Measurement]
 """Kernel → timed measurement, the fastest first."""
@@ -88,8 +89,7 @@ class DevicePair:
 
     @property
     def _matrices_text(self) -> str:
-        number = len(self.matrices)
-        return f"{units.count(number)} {'matrix' if number == 1 else 'matrices'}"
+        return amount(len(self.matrices), "matrix", "matrices")
 
     @property
     def _busy_text(self) -> str:

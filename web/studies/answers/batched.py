@@ -9,6 +9,7 @@ from gpu_engine.findings.batched.outlook import FLEXIBLE
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.overall_ranking import KernelSummary, answers
 from gpu_engine.text import units
+from gpu_engine.text.words import amount
 from gpu_engine.verdicts.verdict import compare, interval_of_ratio, verdict_text
 from web.components import Link
 from web.explore import Drawer, ExploreAnswer
@@ -17,7 +18,7 @@ from web.plots.axis import Axis, log_axis
 from web.plots.dots import DotRow, Dots, DotValue, Series
 from web.results import Results
 from web.studies.answers.batched_growth import growth
-from web.studies.answers.wording import alone, amount, interval, is_open, measured_on, opened, wins
+from web.studies.answers.wording import alone, interval, is_open, measured_on, opened, wins
 
 KERNELS_MAX, BATCHES_MAX = 9, 10
 """Maximum number of kernels, and of batches, in a picture."""

@@ -6,6 +6,7 @@ from gpu_engine.findings.formats.for_n import best, break_even, total_s
 from gpu_engine.findings.ranking import rank
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
+from gpu_engine.text.words import capital
 from gpu_engine.verdicts.verdict import verdict_text
 from web.components import Link
 from web.device_labels import short
@@ -62,7 +63,7 @@ def sentence_of(setting: Setting, matrix: str) -> str:
     m, verdict = fastest.measurements[matrix], fastest.verdicts[matrix]
     rival = setting.in_sentence
     if m.kernel == setting.choices.baseline:
-        return f"{rival[:1].upper()}{rival[1:]} is fastest: {units.seconds(m.median_s)} per SpMV."
+        return f"{capital(rival)} is fastest: {units.seconds(m.median_s)} per SpMV."
     gain = f"speedup {units.speedup(verdict.ratio)} over {rival}"
     if verdict.kind != "faster":
         return f"{m.kernel} has the least time, but is not measurably faster than {rival}."
@@ -87,7 +88,7 @@ def _evidence(setting: Setting, matrix: str) -> str:
         reproducible[m.details.is_reproducible],
     )
     text = ", ".join(filter(None, parts))
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+    return f"{capital(text)}." if text else ""
 
 
 def _for_n(setting: Setting, matrix: str) -> str:

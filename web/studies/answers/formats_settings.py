@@ -9,7 +9,7 @@ from gpu_engine.findings.formats.choices import Choices, compare_choices
 from gpu_engine.findings.formats.for_n import SPMVS, SPMVS_MAX, KernelCost, best, cost_of
 from gpu_engine.findings.formats.groups import group_by_facet
 from gpu_engine.records import Measurement
-from gpu_engine.text.units import count
+from gpu_engine.text.words import amount
 from web.figures.formats.groups import Place, by_place
 from web.results import Results
 from web.selection import study_url, whole_number
@@ -80,7 +80,7 @@ def opened(results: Results, matrix: str) -> str:
 
 def numbers_text(n: int) -> str:
     """Return `500 SpMVs`, or `1 SpMV`."""
-    return f"{count(n)} SpMV{'s' if n > 1 else ''}"
+    return amount(n, "SpMV")
 
 
 def _costs(results: Results, place: Place, choices: Choices) -> dict[str, tuple[KernelCost, ...]]:

@@ -8,11 +8,12 @@ from gpu_engine.findings.pagerank.adaptive import Pair, Tally, is_noisy, pairs_o
 from gpu_engine.findings.pagerank.runs import KINDS, RunGroup, place_of, power, run_groups, tolerance, triangles
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.text import units
+from gpu_engine.text.words import amount, capital
 from web.explore import ExploreAnswer
 from web.plots.axis import Axis, log_axis
 from web.plots.dots import Dot, DotRow, Dots, DotValue, Series
 from web.results import Results
-from web.studies.answers.wording import YES, amount, interval, is_open, measured_on, opened, wins
+from web.studies.answers.wording import YES, interval, is_open, measured_on, opened, wins
 
 ADAPTIVE, REFINED = KINDS
 PAPERS = "paper’s kernels"
@@ -213,7 +214,7 @@ def _notes(first: Comparisons, data: StudyData) -> tuple[str, ...]:
         if inside and len(inside) < len(tally.pairs):
             outside = [data.matrix(pair.matrix_id).name for pair in tally.pairs if pair not in inside]
             mean = units.ratio(Tally(tuple(inside)).mean)
-            notes.append(f"{_upper(kind)} without {join(outside, NAMED)}: {mean}.")
+            notes.append(f"{capital(kind)} without {join(outside, NAMED)}: {mean}.")
     noisy = [group for group in _all_groups(first, data) if is_noisy(group)]
     if noisy:
         notes.append(f"Timings of {amount(len(noisy), 'more graph')} are too noisy to compare.")
@@ -225,10 +226,6 @@ def _notes(first: Comparisons, data: StudyData) -> tuple[str, ...]:
 def _other(each: Comparisons, first: str) -> list[str]:
     """Return a sentence per kind on lower triangles, or on another device than the first one."""
     device = measured_on(each.device) if each.device != first else ""
-    where = _upper(", ".join(filter(None, (device, triangles(each.triangle)))))
+    where = capital(", ".join(filter(None, (device, triangles(each.triangle)))))
     tallies = each.tallies.items()
     return [f"{where}: {kind} {units.ratio(tally.mean)}, {wins(tally.verdicts, 'graphs')}." for kind, tally in tallies]
-
-
-def _upper(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"

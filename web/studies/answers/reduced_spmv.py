@@ -8,13 +8,14 @@ from gpu_engine.findings.reduced_spmv.answer import pair, product, tallies, tall
 from gpu_engine.findings.reduced_spmv.groups import ProductGroup, Setting, counting, product_groups
 from gpu_engine.pagerank.products import OPERANDS, Operands
 from gpu_engine.text import units
+from gpu_engine.text.words import amount
 from gpu_engine.verdicts.verdict import verdict_text
 from web.components import Link
 from web.explore import Drawer, ExploreAnswer
 from web.plots.axis import Axis, log_axis
 from web.plots.dots import Dot, DotRow, Dots, DotValue, Series
 from web.results import Results
-from web.studies.answers.wording import YES, alone, amount, interval, is_open, measured_on, opened, wins
+from web.studies.answers.wording import YES, alone, interval, is_open, measured_on, opened, wins
 
 HALF, QUARTER = 2, 4
 """Segments of a value whose first one has half, or a quarter, of its bits."""

@@ -16,13 +16,14 @@ from gpu_engine.findings.scaling.cases import (
 )
 from gpu_engine.findings.scaling.groups import devices_in_words
 from gpu_engine.text import units
+from gpu_engine.text.words import amount, capital
 from gpu_engine.verdicts.verdict import verdict_text
 from web.components import Link
 from web.explore import Drawer, ExploreAnswer
 from web.plots.axis import Axis, log_axis
 from web.plots.dots import Dot, DotRow, Dots, DotValue, Series
 from web.results import Results
-from web.studies.answers.wording import RANGE, alone, amount, is_open, measured_on, opened
+from web.studies.answers.wording import RANGE, alone, is_open, measured_on, opened
 
 ROWS_MAX = 16
 """Maximum number of matrices in the picture."""
@@ -103,7 +104,7 @@ def _under(first: Machine) -> tuple[str, ...]:
             faster = sum(each.speedup.kind == "faster" for each in scaled)
             matrices = amount(len(scaled), "matrix", "matrices")
             name = WORKS[work]
-            under.append(f"{name[:1].upper()}{name[1:]}: {_range(scaled)}, faster on {faster} of {matrices}.")
+            under.append(f"{capital(name)}: {_range(scaled)}, faster on {faster} of {matrices}.")
     if first.balance_gain and not first.virtual:
         gain = units.ratio(first.balance_gain)
         under.append(f"From the host: speedup {gain} over equal rows sent by one thread, the baseline of the paper.")

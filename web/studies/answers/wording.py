@@ -5,7 +5,6 @@ from collections.abc import Mapping
 
 from gpu_engine.findings.overall_ranking_text import SINGULAR
 from gpu_engine.findings.pagerank.adaptive import Answer
-from gpu_engine.text import units
 from gpu_engine.verdicts.verdict import VerdictKind
 from web.components import Link
 from web.device_labels import RECORDED, short
@@ -16,11 +15,6 @@ RANGE = "–\u2060"
 """Dash between the ends of an interval; no line ends after it."""
 
 YES: Mapping[Answer, str] = {"yes": "Yes", "partly": "On some graphs", "no": "No"}
-
-
-def amount(number: int, noun: str, plural: str = "") -> str:
-    """Return `1 graph` or `12 graphs`."""
-    return f"{units.count(number)} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def wins(verdicts: Counter[VerdictKind], what: str) -> str:
