@@ -32,8 +32,7 @@ class Axis:
 
     def at(self, value: float) -> float:
         """Return the position of a value, 0 … 1; values beyond the axis are at its ends."""
-        inside = min(max(value, self.low), self.high)
-        return round(math.log(inside / self.low) / math.log(self.high / self.low), 4)
+        return round(log_share(min(max(value, self.low), self.high), self.low, self.high), 4)
 
     def holds(self, value: float) -> bool:
         """Return whether the axis reaches a value."""
@@ -60,6 +59,11 @@ class Axis:
             return Dot(self.at(value), None, None, form, color, text(value), is_small=is_small, is_hollow=is_hollow)
         left, right = (None if end is None else self.at(end) for end in (low, high))
         return Dot(self.at(value), left, right, form, color, is_small=is_small, is_hollow=is_hollow)
+
+
+def log_share(value: float, low: float, high: float) -> float:
+    """Return the position of a value on a logarithmic axis: 0 at `low`, 1 at `high`."""
+    return math.log(value / low) / math.log(high / low)
 
 
 def ratio_text(value: float) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from gpu_engine.text.units import count
+from web.plots.axis import log_share
 
 WIDTH, HEIGHT = 600, 240
 """Size of the drawing in pixels; the page stretches it, without its texts."""
@@ -75,11 +76,11 @@ class Frame:
 
     def x_of(self, value: float) -> float:
         """Return the position of a value on the axis at the bottom."""
-        return round(WIDTH * _share(value, self.x), 1)
+        return round(WIDTH * log_share(value, *self.x), 1)
 
     def y_of(self, value: float) -> float:
         """Return the position of a ratio; values beyond the axis are beyond the drawing."""
-        return round(HEIGHT * (1 - _share(value, self.y)), 1)
+        return round(HEIGHT * (1 - log_share(value, *self.y)), 1)
 
 
 def line_plot(
@@ -180,11 +181,6 @@ def _spread(ys: Sequence[float]) -> list[float]:
 
 def _powers(ends: tuple[float, float]) -> tuple[int, ...]:
     return tuple(10**power for power in range(math.ceil(math.log10(ends[0])), math.floor(math.log10(ends[1])) + 1))
-
-
-def _share(value: float, ends: tuple[float, float]) -> float:
-    low, high = (math.log(end) for end in ends)
-    return (math.log(value) - low) / (high - low)
 
 
 def _within(frame: Frame, x: float, ratio: float) -> bool:

@@ -1,12 +1,12 @@
 """Ratios: one dot per matrix over a logarithmic axis, sorted by its ratio; template `_ratios.html`."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
 from gpu_engine.text import units
+from web.plots.axis import log_share, ratio_text
 
 HEIGHT_PX, EDGE_PX = 196, 8
 TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
@@ -42,17 +42,16 @@ def ratio_plot(points: Sequence[tuple[float, str, str]], label: str, summary: st
     ratios = [ratio for ratio, _, _ in points]
     low = min(0.95, *ratios)
     high = max(1.25, min(max(ratios), BEYOND * median(ratios)))
-    width = math.log(high / low)
 
     def y(ratio: float) -> float:
-        share = math.log(min(max(ratio, low), high) / low) / width
+        share = log_share(min(max(ratio, low), high), low, high)
         return round(EDGE_PX + (1 - share) * (HEIGHT_PX - 2 * EDGE_PX), 1)
 
     dots = (
         RatioDot(round(100 * (place + 0.5) / len(points), 2), y(ratio), verdict, title)
         for place, (ratio, verdict, title) in enumerate(points)
     )
-    ticks = [(y(tick), units.ratio(tick) if tick < 0.1 else f"{tick:g}{units.THIN}×") for tick in _ticks(low, high)]
+    ticks = [(y(tick), units.ratio(tick) if tick < 0.1 else ratio_text(tick)) for tick in _ticks(low, high)]
     return Ratios(HEIGHT_PX, tuple(dots), _apart(ticks, y(1.0)), y(1.0), label, summary)
 
 
