@@ -1,5 +1,6 @@
 """FormerAddresses: translate addresses with names of an earlier release to the present names."""
 
+from collections.abc import Mapping
 from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.responses import RedirectResponse
@@ -12,6 +13,14 @@ API = "/api/"
 DEVICE_PAIR = "/devices/compare"
 STOP, ENOUGH = "/stop", "/enough"
 FIGURE, FORMER_FIGURE = "/figures/reduced_spmv-", "/figures/products-"
+
+PAGES: Mapping[str, str] = {
+    "/explore": "/formats",
+    "/papers": "/library",
+    "/docs": "/library#documents",
+    "/devices": "/service#devices",
+}
+"""Former address of a page → its present path, with the part of the page that it was."""
 
 
 class FormerAddresses:
@@ -29,9 +38,7 @@ class FormerAddresses:
             if path != scope["path"] or query is not None:
                 given = scope["query_string"].decode("latin-1") if query is None else query
                 if scope["method"] == "GET" and not path.startswith(API):
-                    await RedirectResponse(quote(path) + (f"?{given}" if given else ""), PERMANENT)(
-                        scope, receive, send
-                    )
+                    await RedirectResponse(_target(path, given), PERMANENT)(scope, receive, send)
                     return
                 scope = {**scope, "path": path, "raw_path": quote(path).encode(), "query_string": given.encode()}
         await self.app(scope, receive, send)
@@ -42,9 +49,16 @@ def present_path(path: str) -> str:
     if path.startswith(API):
         path = path.replace(FORMER_FIGURE, FIGURE)
         return path.removesuffix(ENOUGH) + STOP if path.startswith(f"{API}v1/jobs/") and path.endswith(ENOUGH) else path
+    if path in PAGES:
+        return PAGES[path]
     first, slash, rest = path[1:].partition("/")
     name, dot, ending = first.partition(".")
     return f"/{PRESENT.study(name)}{dot}{ending}{slash}{rest}"
+
+
+def _target(path: str, query: str) -> str:
+    path, _, part = path.partition("#")
+    return quote(path) + (f"?{query}" if query else "") + (f"#{part}" if part else "")
 
 
 def present_query(query: str) -> str | None:

@@ -22,7 +22,6 @@ from web.form_actions import local_path
 from web.histories import NAMES as HISTORY_PARAMETERS
 from web.page_cache import PageCache
 from web.pictures import picture
-from web.places import FORMER
 from web.rendering import render
 from web.selection import parse_options, parse_selection
 from web.study_routes import reading
@@ -209,20 +208,6 @@ def show_reference(request: Request) -> Response:
     parse_options(request.query_params.multi_items(), ())
     return render(request, "reference.html", documents.reference_page(request.app.openapi()))
 
-
-def _add_redirect(former: str, present: str) -> None:
-    """Redirect a former address, with its query."""
-
-    def redirect(request: Request) -> Response:
-        path, _, anchor = present.partition("#")
-        query = f"?{request.url.query}" if request.url.query else ""
-        return RedirectResponse(f"{path}{query}{'#' + anchor if anchor else ''}", status_code=308)
-
-    router.add_api_route(former, redirect)
-
-
-for former, present in FORMER.items():
-    _add_redirect(former, present)
 
 LISTS: dict[str, Callable[..., Response]] = {"jobs": list_jobs, "matrices": list_matrices, "devices": list_devices}
 """Lists of the API at the addresses of their pages, with an ending and the same parameters."""

@@ -1,6 +1,5 @@
-"""PLACES: the places of the navigation, the tabs of Explore, and former addresses of pages."""
+"""PLACES: the places of the navigation, and the tabs of Explore and of the library."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from web.components import Link
@@ -35,14 +34,6 @@ PLACES = (
 
 SERVICE = Place("Service", "/service", ("service", "jobs", "devices"))
 """Place at the right of the bar."""
-
-FORMER: Mapping[str, str] = {
-    "/explore": EXPLORE.href,
-    "/papers": "/library",
-    "/docs": "/library#documents",
-    "/devices": "/service#devices",
-}
-"""Former address of a page → its present address."""
 
 
 def tabs(path: str) -> tuple[Link, ...]:

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from server import former_addresses
 from tests.browser.conftest import Open, watched
 from tests.browser.test_upload import CIRCLE, drag, file
 from tests.web.conftest import Lab, add_study
-from web import places
 
 ANSWER_S = 3.0
 
@@ -72,14 +72,14 @@ def test_every_page_answers_in_view_and_stands_still(
             bottom = heads.first.evaluate("(h) => h.getBoundingClientRect().bottom") if heads.count() else height
             shift = page.evaluate("window.shifted")
             shell = [url for url in asked if "/static/" in url]
-            found = {
+            broken = {
                 "heads": heads.count() if heads.count() != 1 else None,
                 "bottom": bottom if bottom > height else None,
                 "shift": shift if shift > SHIFT_MAX else None,
                 "requests": len(shell) if len(shell) > REQUESTS_MAX else None,
                 "plotly": any("plotly" in url for url in asked) or None,
             }
-            faults[name] = {fault: value for fault, value in found.items() if value is not None}
+            faults[name] = {fault: value for fault, value in broken.items() if value is not None}
     assert {name: of for name, of in faults.items() if of} == {}
 
 
@@ -97,7 +97,7 @@ def test_a_dropped_file_is_answered_on_its_own_page(lab: Lab, open_page: Open, t
 
 def test_former_addresses_lead_to_pages(lab: Lab, open_page: Open) -> None:
     page = open_page("/")
-    for former, present in places.FORMER.items():
+    for former, present in former_addresses.PAGES.items():
         page.goto(former)
         assert page.url.endswith(present)
         expect(page.locator("h1")).to_have_count(1)

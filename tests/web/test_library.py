@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from server import former_addresses
 from tests.web.conftest import get, words
 from tests.web.paper_samples import every_paper
 from tests.web.paper_samples import measured as measured
@@ -62,7 +63,7 @@ def test_one_tab_of_the_library_is_current(client: TestClient, path: str) -> Non
     assert "Library" in words(get(client, path).text)
 
 
-@pytest.mark.parametrize(("former", "present"), places.FORMER.items())
+@pytest.mark.parametrize(("former", "present"), former_addresses.PAGES.items())
 def test_former_addresses_lead_to_the_present_ones_with_their_query(
     client: TestClient, former: str, present: str
 ) -> None:
