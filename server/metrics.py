@@ -160,9 +160,10 @@ class _State(Collector):
             "ingests", "Matrices that this server is reading or has queued for reading.", self._ingestor.number
         )
         disks = self._disks()
-        free, total = ({name: disk[place] for name, disk in disks.items()} for place in (2, 0))
+        free = {name: free for name, (_, _, free) in disks.items()}
+        size = {name: total for name, (total, _, _) in disks.items()}
         yield _labelled("disk_free_bytes", "Free bytes on the disk of a folder.", free, "folder")
-        yield _labelled("disk_bytes", "Size in bytes of the disk of a folder.", total, "folder")
+        yield _labelled("disk_bytes", "Size in bytes of the disk of a folder.", size, "folder")
         try:
             with self._database.read() as session:
                 gauges = [

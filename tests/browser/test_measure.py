@@ -78,13 +78,13 @@ def test_what_a_setting_must_be_is_said_beside_the_button(lab: Lab, open_page: O
 
 def test_a_search_and_presets_choose_matrices_and_kernels(lab: Lab, open_page: Open) -> None:
     page = open_page(f"/measure?matrix_ids={lab.hostile}")
-    found = page.get_by_role("searchbox", name="Find among")
-    found.fill("CNR")
+    search = page.get_by_role("searchbox", name="Find among")
+    search.fill("CNR")
     # What is selected stays in sight.
     expect(page.locator("#matrix-choices label:visible")).to_have_count(2)
-    found.fill("nothing")
+    search.fill("nothing")
     expect(page.locator("#matrix-choices label:visible")).to_have_count(1)
-    found.press("Enter")
+    search.press("Enter")
     assert "/measure?" in page.url
     count = page.locator("#formats-kernels [data-chosen]")
     expect(page.locator("#formats-kernels [aria-pressed=true]")).to_have_text("All")

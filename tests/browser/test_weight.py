@@ -195,14 +195,14 @@ def test_a_saved_picture_is_light_and_says_what_it_is(lab: Lab, open_page: Open)
     assert ground
     assert "var(" not in picture
     address = page.url.replace("&", "&amp;")
-    for said in (page_of("formats").figure("roofline").title, "A laptop's processor (cpu), measured 20", address):
-        assert said in picture.replace("&#39;", "'").replace("&#x27;", "'")
+    for text in (page_of("formats").figure("roofline").title, "A laptop's processor (cpu), measured 20", address):
+        assert text in picture.replace("&#39;", "'").replace("&#x27;", "'")
     with page.expect_download() as saved:
         figure.get_by_role("button", name="Save PNG").click()
     assert saved.value.suggested_filename == "roofline-chart.png"
     image = saved.value.path().read_bytes()
     assert image[:4] == b"\x89PNG"
-    width, height = (int.from_bytes(image[place : place + 4]) for place in (16, 20))
+    width, height = (int.from_bytes(image[start : start + 4]) for start in (16, 20))
     assert (width, height) == tuple(2 * int(size) for size in re.findall(r'(?:width|height)="(\d+)"', picture)[:2])
 
 

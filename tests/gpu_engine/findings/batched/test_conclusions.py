@@ -13,7 +13,7 @@ from gpu_engine.records import Measurement
 from gpu_engine.text.units import THIN
 from tests.samples.batched import MATRICES, NOS3, copies, mixed, multiplied, refused, shown
 
-TEXTS_BY_SOURCE = {place: [s.text for s in STATEMENTS if s.place == place] for place in EXPERIMENTS}
+TEXTS_BY_SOURCE = {source: [s.text for s in STATEMENTS if s.place == source] for source in EXPERIMENTS}
 """Place in the paper → its statements."""
 
 STANDARD, TEN_TIMES, FASTEST, FIRST_OR_SECOND, NAMED, WEST, EX25 = TEXTS_BY_SOURCE["Figure 3"]
