@@ -13,15 +13,14 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.studies.results import busy_measurements
 from gpu_engine.text import units
 from web import assets, contexts, download, figure_svg, kernels
-from web.components import TitledTable
 from web.figures import busy
 from web.figures.whiskers import clip
-from web.kernel_matrix_table import kernel_matrix_tables
 from web.provenance import BIBTEX, provenance_of
-from web.results import Results, results_of, with_traces
+from web.results import results_of, with_traces
 from web.selection import Selection, study_url
 from web.studies.base import StudyPage
 from web.views import study as studies
+from web.views import tables
 
 CASES_MAX = 3
 """Maximum number of comparison groups with a table of their cases; the file of values has the cases of all."""
@@ -32,6 +31,8 @@ def page(session: Session, study: StudyPage, selection: Selection, site: str) ->
     results = results_of(session, study.name, selection)
     data = with_traces(session, results) if study.with_traces else results.data
     view, provenance = studies.page(session, study, selection, is_whole=True), provenance_of(session, results)
+    answers = study.answers(results.data)
+    chosen = kernels.figure_kernels(study, answers, results.selection)
     address = site + study_url(study.name, selection)
     return contexts.ReportPage(
         title=study.title,
@@ -39,8 +40,8 @@ def page(session: Session, study: StudyPage, selection: Selection, site: str) ->
         written=units.moment(time.time()),
         study=view,
         query=selection.query,
-        figures=_figures(study, results, data, [each.name for each in view.figures if each.chart.version != "0"]),
-        tables=_tables(study, results, data),
+        figures=_figures(study, data, chosen, [each.name for each in view.figures if each.chart.version != "0"]),
+        tables=tables.kernel_matrix(study, results, data, answers),
         cases=view.findings if len(view.findings) <= CASES_MAX else (),
         provenance=provenance,
         bibtex=_bibtex(address, provenance.measured),
@@ -61,10 +62,9 @@ def _bibtex(address: str, measured: str) -> str:
     return BIBTEX.format(address=plain, release=release(), measured=measured)
 
 
-def _figures(study: StudyPage, results: Results, data: StudyData, names: Sequence[str]) -> dict[str, Markup]:
-    """Return the drawings of these figures by name, with the kernels that the page shows."""
+def _figures(study: StudyPage, data: StudyData, chosen: Sequence[str], names: Sequence[str]) -> dict[str, Markup]:
+    """Return the drawings of these figures by name; chosen: kernels of the figures that show a few."""
     doubtful = busy.keys(busy_measurements(data))
-    chosen = kernels.figure_kernels(study, study.answers(results.data), results.selection)
     drawings = {}
     for name in names:
         source = study.figure(name)
@@ -77,11 +77,6 @@ def _csv(session: Session, study: StudyPage, selection: Selection) -> str:
     """Return the file of all values, as the server gives it."""
     data = results_of(session, study.name, selection, named=False).data
     return download.csv(data, study.findings(data))
-
-
-def _tables(study: StudyPage, results: Results, data: StudyData) -> tuple[TitledTable, ...]:
-    columns = [(each, kernels.labels(study, each, results.selection)) for each in study.answers(results.data)]
-    return kernel_matrix_tables(study.findings(data), data, columns)
 
 
 def _packed(text: str) -> str:

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from gpu_engine.errors import NotFoundError, quote
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding
+from gpu_engine.findings.overall_ranking import OverallRanking
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.text.tables import Table
 from gpu_engine.text.words import capital
@@ -162,10 +163,17 @@ def _tables(study: StudyPage, results: Results, data: StudyData, name: str) -> I
         ),
     )
     if name == PIVOT:
-        columns = [(each, kernels.labels(study, each, results.selection)) for each in study.answers(results.data)]
-        yield name, NamedTables("Kernel–matrix table", kernel_matrix_tables(study.findings(data), data, columns))
+        yield name, NamedTables("Kernel–matrix table", kernel_matrix(study, results, data, study.answers(results.data)))
     for section in (*study.sections, *([study.conclusions] if study.conclusions else [])):
         yield from _of_section(section, data)
+
+
+def kernel_matrix(
+    study: StudyPage, results: Results, data: StudyData, answers: Iterable[OverallRanking]
+) -> tuple[TitledTable, ...]:
+    """Return the tables of kernels by matrices, with the kernels that the page shows; answers: its rankings."""
+    columns = [(each, kernels.labels(study, each, results.selection)) for each in answers]
+    return kernel_matrix_tables(study.findings(data), data, columns)
 
 
 def _of_figure(title: str, table: Table, findings: Iterable[Finding]) -> NamedTables:
