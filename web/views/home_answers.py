@@ -7,13 +7,10 @@ from gpu_engine.text import units
 from server import recorded_results
 from server.jobs import queue
 from server.models import JobState, MatrixRow, MatrixState
-from web import problem_hints
 from web.home_contexts import LastAnswer, Question
 from web.matrix_contexts import AnswerCard
-from web.views.matrix_answer import measured_card, unknown_card
-from web.views.matrix_conversion import forecasts_for
+from web.views.matrix_card import answer_card
 from web.views.matrix_devices import DeviceOption, choose, device_options
-from web.views.matrix_prediction import predicted_card
 from web.views.matrix_results import measured_on
 
 ANSWERS = 3
@@ -46,13 +43,7 @@ def _device(session: Session, row: MatrixRow, question: Question) -> DeviceOptio
 
 
 def _card(session: Session, row: MatrixRow, device: DeviceOption, n: int) -> AnswerCard:
-    if row.state == MatrixState.READY:
-        measured = measured_on(session, row.id, device, n, "") if device.is_measured else None
-        if measured and measured.decision:
-            return measured_card(measured.decision, device, measured.when, measured.busy)
-        predictor = device.predictor(session)
-        if predictor:
-            forecasts = forecasts_for(session, predictor.gpu, row)
-            card = predicted_card(predictor, row.features, device, n, forecasts)
-            return card or unknown_card(row, device, "")
-    return unknown_card(row, device, problem_hints.problem_text(row.error))
+    if row.state != MatrixState.READY:
+        return answer_card(session, row, device, n, None, None)
+    measured = measured_on(session, row.id, device, n, "") if device.is_measured else None
+    return answer_card(session, row, device, n, measured, device.predictor(session))

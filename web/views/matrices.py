@@ -19,7 +19,6 @@ from server.jobs.documents import job_documents
 from server.models import JobRow, MatrixRow, MatrixState
 from server.predictors import Predictor
 from server.store import Store
-from web import problem_hints
 from web.components import Chart, FindingRowView, Link
 from web.figures.formats import regret
 from web.figures.history import HISTORY, summary, table
@@ -34,9 +33,8 @@ from web.views import matrix_answer, matrix_kernels
 from web.views.job_live import live_job
 from web.views.list_rows import finding_rows, job_rows, matrix_row
 from web.views.matrix_actions import measure_button, use_of
-from web.views.matrix_conversion import forecasts_for
+from web.views.matrix_card import answer_card, prediction_card
 from web.views.matrix_devices import DeviceOption, choose, device_options, newest_first
-from web.views.matrix_prediction import predicted_card
 from web.views.matrix_results import Measured, measured_on
 from web.views.matrix_structure import structure_of
 
@@ -152,18 +150,13 @@ def _known(
 
 def _card(session: Session, known: Known) -> AnswerCard:
     """Return the answer: measured, being measured, predicted, or why there is none."""
-    row, device, measured = known.row, known.device, known.measured
-    if measured and measured.decision:
-        return matrix_answer.measured_card(measured.decision, device, measured.when, measured.busy)
-    predicted, predictor = None, known.predictor
-    if predictor and known.is_predicted:
-        forecasts = forecasts_for(session, predictor.gpu, row)
-        predicted = predicted_card(predictor, row.features, device, known.n, forecasts)
-    if known.job and known.live:
-        (document,) = job_documents(session, [known.job])
-        left = f"{units.about(document['estimate_s'])} left" if document["estimate_s"] is not None else ""
-        return matrix_answer.live_card(known.job, known.live, predicted, left)
-    return predicted or matrix_answer.unknown_card(row, device, problem_hints.problem_text(row.error))
+    row, device, predictor = known.row, known.device, known.predictor
+    if known.decision or not (known.job and known.live):
+        return answer_card(session, row, device, known.n, known.measured, predictor)
+    (document,) = job_documents(session, [known.job])
+    left = f"{units.about(document['estimate_s'])} left" if document["estimate_s"] is not None else ""
+    predicted = prediction_card(session, row, device, known.n, predictor)
+    return matrix_answer.live_card(known.job, known.live, predicted, left)
 
 
 def _actions(session: Session, known: Known, kernel: str, can_fetch: bool) -> MatrixActions:
