@@ -15,7 +15,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("generators", "host", "matrices"),
         ("__init__", "cuda", "matrix_io"),
         ("formats", "measure"),
-        ("advisor", "cpms", "standalone", "verdicts", "verify"),
+        ("advisor", "cpms", "solvers", "standalone", "verdicts", "verify"),
         ("batched", "custom_kernels", "sampling"),
         ("contestants", "operators", "pagerank"),
         ("competitors",),

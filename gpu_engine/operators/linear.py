@@ -14,12 +14,13 @@ from gpu_engine.operators.build import Side, Source, unpacked
 from gpu_engine.operators.choice import Choice
 from gpu_engine.operators.operands import check_dense, is_tensor, number
 from gpu_engine.operators.products import Product
+from gpu_engine.operators.solves import Solves
 from gpu_engine.operators.transposed_copy import TransposedCopy
 from gpu_engine.operators.vectors import COMPLEX, FP64
 from gpu_engine.text import units
 
 
-class Operator:
+class Operator(Solves):
     """A matrix A and its SpMV kernel; `A.T` is the transpose, a separate operator.
 
     It is a LinearOperator of SciPy, or on a GPU of CuPy: their solvers accept it, and `A + B`, `2 * A`, and `A @ B` are
@@ -57,6 +58,7 @@ class Operator:
         self._built = source.build(side, choice)
         self._other = self if side.mirrors else other
         self._making = Lock()
+        self._solvers = {}
         with source.current():
             self._product = Product(source.vectors, self._built.launch, self.shape[0])
 

@@ -11,14 +11,14 @@ from gpu_engine.operators.vectors import FP64, Vectors
 class Product:
     """A kernel bound to a layout of A, with a buffer for α, β, strides, and imaginary parts.
 
-    room  float64 [n_rows]; only one thread multiplies at a time, because buffer and layout serve one SpMV
+    room  float64 [n_rows]; one thread at a time multiplies and holds `lock`, because buffer and layout serve one SpMV
     """
 
     def __init__(self, vectors: Vectors, launch: Launch, n_rows: int) -> None:
         self.room = vectors.empty(n_rows)
         self._xp, self._launch = vectors.xp, launch
         self._scale = scaling.bound(vectors.backend, n_rows)
-        self._lock = Lock()
+        self.lock = Lock()
 
     def run(self, x: Any, y: Any, alpha: complex, beta: complex) -> None:
         """Compute y := α·A·x + β·y for arrays [n] or [n, k] of one device; y is complex if x, α, or β is.
@@ -33,7 +33,7 @@ class Product:
 
     def run_plain(self, x: Any, y: Any, alpha: float, beta: float) -> None:
         """Compute y := α·A·x + β·y for contiguous float64 vectors; α = 0 does not read x, β = 0 does not read y."""
-        with self._lock:
+        with self.lock:
             if alpha == 0.0:
                 if beta == 0.0:
                     y.fill(0.0)

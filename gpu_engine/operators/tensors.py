@@ -103,6 +103,22 @@ def _run(operator: Any, x: Any, y: Any, alpha: complex, beta: complex, has_colum
             operator.run(_array(x), target, alpha, beta, has_columns)
 
 
+def solved(operator: Any, b: Any, solve: Callable[[Any], tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Return (x, info) of a solve of a tensor b, on the current stream of PyTorch; x is a tensor without gradient.
+
+    Raises ParameterError if b requires a gradient, which a solve does not have.
+    """
+    if b.requires_grad and torch.is_grad_enabled():
+        raise ParameterError("A solve has no gradient. Call it under torch.no_grad(), or pass b.detach().")
+    vectors, stream = operator.vectors, None
+    with vectors.guard() or nullcontext():
+        if isinstance(vectors, DeviceVectors):
+            stream = vectors.on_stream(torch.cuda.current_stream(vectors.ordinal).cuda_stream)
+        with stream or nullcontext():
+            x, info = solve(vectors.native(_array(b), "b"))
+    return vectors.answer(x, b), info
+
+
 def _array(x: Any) -> Any:
     """Return a tensor for NumPy and CuPy: without gradient, with negations and conjugates applied."""
     if x.is_conj() or x.is_neg():

@@ -87,16 +87,16 @@ class Vectors:
         """Return a context that makes the device current, or None if it is; raises DeviceError after a fork."""
         raise NotImplementedError
 
-    def read(self, vector: Any, size: int, has_columns: bool) -> Any:
+    def read(self, vector: Any, size: int, has_columns: bool, name: str = "x") -> Any:
         """Return x [size], [size, 1] or, with columns, [size, k], as an array of any real or complex dtype and stride.
 
         Raises ParameterError for another shape, values that are not numbers, and vectors on another device.
         """
-        array = vector if type(vector) is self.kind else self.native(vector, "x")
+        array = vector if type(vector) is self.kind else self.native(vector, name)
         if array.shape != (size,):
-            self._check_shape(array, size, has_columns)
+            self._check_shape(array, size, has_columns, name)
         if array.dtype != FP64:
-            check_numbers(array, "x")
+            check_numbers(array, name)
         return array
 
     def written(self, vector: Any, shape: tuple[int, ...], is_complex: bool) -> Any:
@@ -158,13 +158,14 @@ class Vectors:
         """Wait for the work on the current stream."""
         raise NotImplementedError
 
-    def _check_shape(self, array: Any, size: int, has_columns: bool) -> None:
+    def _check_shape(self, array: Any, size: int, has_columns: bool, name: str) -> None:
         shape = array.shape
         if len(shape) == 2 and shape[0] == size and (has_columns or shape[1] == 1):
             return
         takes = f"[{size}] or [{size}, {'k' if has_columns else '1'}]"
-        advice = "; `A @ x` and `matmat` multiply several columns" if len(shape) == 2 and shape[0] == size else ""
-        raise ParameterError(f"x has the shape {shape}; expected {takes}{advice}.")
+        has_several = name == "x" and len(shape) == 2 and shape[0] == size
+        advice = "; `A @ x` and `matmat` multiply several columns" if has_several else ""
+        raise ParameterError(f"{name} has the shape {shape}; expected {takes}{advice}.")
 
 
 class HostVectors(Vectors):
@@ -283,9 +284,9 @@ class DeviceVectors(Vectors):
             and array.data.device_id == self.ordinal
         )
 
-    def read(self, vector: Any, size: int, has_columns: bool) -> Any:
+    def read(self, vector: Any, size: int, has_columns: bool, name: str = "x") -> Any:
         """Return x as an array; raises ParameterError also if it lies on another GPU."""
-        return self._here(super().read(vector, size, has_columns), "x")
+        return self._here(super().read(vector, size, has_columns, name), name)
 
     def written(self, vector: Any, shape: tuple[int, ...], is_complex: bool) -> Any:
         """Return `out` as an array; raises ParameterError also if it lies on another GPU."""

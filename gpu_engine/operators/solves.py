@@ -1,0 +1,270 @@
+"""Solves A·x = b with the kernel of an operator: the methods `A.cg`, `A.minres`, `A.bicgstab`, `A.gmres`, ….
+
+They are called as SciPy's solvers are, and return (x, info); `info` is a number of SciPy's with a report.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.errors import ParameterError, quote
+from gpu_engine.formats.base import transpose
+from gpu_engine.operators.build import Built, Source, Wish
+from gpu_engine.operators.matrices import wrap_arrays
+from gpu_engine.operators.operands import is_tensor
+from gpu_engine.operators.products import Product
+from gpu_engine.operators.vectors import FP64, DeviceVectors, Vectors
+from gpu_engine.solvers import chebyshev as chebyshev_iteration
+from gpu_engine.solvers import find_method, gmres, host, preconditioners, symmetry
+from gpu_engine.solvers.base import Info, Method, Preconditioner, System, Tolerance
+
+CHECK_EVERY = 10
+"""Iterations between two tests of convergence on a GPU."""
+
+Callback = Callable[[Any], None]
+Result = tuple[Any, Info]
+
+
+class OperatorPreconditioner:
+    """An operator as a preconditioner: a sparse approximate inverse."""
+
+    diagonal, in_graph = None, True
+
+    def __init__(self, operator: Any, n: int) -> None:
+        if operator.shape != (n, n):
+            rows, columns = operator.shape
+            raise ParameterError(f"M is {rows} × {columns}; expected {n} × {n}.")
+        self._operator = operator
+
+    def __call__(self, v: Any, out: Any) -> None:
+        """Compute out := M·v."""
+        self._operator.matvec(v, out=out)
+
+
+class Solves:
+    """Krylov solvers of an operator.
+
+    Parameters of all of them:
+
+    b            float64 [n] or [n, 1], on the device of the matrix
+    x0           start vector; None: 0
+    rtol, atol   a solve has converged if ‖b − A·x‖₂ ≤ max(rtol·‖b‖₂, atol); the residual is computed in twice the
+                 precision
+    maxiter      most iterations (GMRES: cycles); None: 10·n (MINRES: 5·n)
+    M            approximate inverse of A: a linear operator, a sparse matrix, or a name of PRECONDITIONERS: `jacobi`
+    callback     called with the iterate, which it must copy to keep: after each iteration on a CPU, after each test of
+                 convergence on a GPU
+    check_every  iterations between two tests of convergence on a GPU; x does not depend on it
+
+    Return (x, info): x of the kind of b; info is 0 if the solve converged, the number of iterations if more are needed,
+    and negative after a breakdown. `info.solution` has the status, the iterations, and the norms of the residual.
+
+    Raise ParameterError for a matrix that is not square or not symmetric where the method needs it, and for vectors
+    and tolerances that are not finite.
+    """
+
+    shape: tuple[int, int]
+    vectors: Vectors
+    _source: Source
+    _built: Built
+    _product: Product
+    _transposed: bool
+    _solvers: dict[Any, Any]
+
+    def cg(
+        self,
+        b: Any,
+        x0: Any = None,
+        *,
+        rtol: float = 1e-5,
+        atol: float = 0.0,
+        maxiter: int | None = None,
+        M: Any = None,
+        callback: Callback | None = None,
+        check_every: int = CHECK_EVERY,
+    ) -> Result:
+        """Solve A·x = b by conjugate gradients; A is symmetric positive definite (parameters: see `Solves`)."""
+        return self._solve(find_method("cg"), b, x0, (rtol, atol, maxiter), M, callback, check_every)
+
+    def minres(
+        self,
+        b: Any,
+        x0: Any = None,
+        *,
+        rtol: float = 1e-5,
+        atol: float = 0.0,
+        maxiter: int | None = None,
+        M: Any = None,
+        callback: Callback | None = None,
+        check_every: int = CHECK_EVERY,
+    ) -> Result:
+        """Solve A·x = b by MINRES; A is symmetric, M positive definite (parameters: see `Solves`)."""
+        most = 5 * self.shape[0] if maxiter is None else maxiter
+        return self._solve(find_method("minres"), b, x0, (rtol, atol, most), M, callback, check_every)
+
+    def bicgstab(
+        self,
+        b: Any,
+        x0: Any = None,
+        *,
+        rtol: float = 1e-5,
+        atol: float = 0.0,
+        maxiter: int | None = None,
+        M: Any = None,
+        callback: Callback | None = None,
+        check_every: int = CHECK_EVERY,
+    ) -> Result:
+        """Solve A·x = b by BiCGSTAB (parameters: see `Solves`)."""
+        return self._solve(find_method("bicgstab"), b, x0, (rtol, atol, maxiter), M, callback, check_every)
+
+    def gmres(
+        self,
+        b: Any,
+        x0: Any = None,
+        *,
+        rtol: float = 1e-5,
+        atol: float = 0.0,
+        restart: int = gmres.RESTART,
+        maxiter: int | None = None,
+        M: Any = None,
+        callback: Callback | None = None,
+    ) -> Result:
+        """Solve A·x = b by GMRES, which restarts after `restart` iterations (parameters: see `Solves`)."""
+        if restart < 1:
+            raise ParameterError(f"restart is {restart}; expected at least 1.")
+        cycles = 10 * self.shape[0] if maxiter is None else maxiter
+        limits = rtol, atol, cycles * restart
+        return self._solve(gmres.gmres(restart), b, x0, limits, M, callback, CHECK_EVERY)
+
+    def chebyshev(
+        self,
+        b: Any,
+        x0: Any = None,
+        *,
+        bounds: chebyshev_iteration.Bounds | None = None,
+        rtol: float = 1e-5,
+        atol: float = 0.0,
+        maxiter: int | None = None,
+        M: Any = None,
+        callback: Callback | None = None,
+        check_every: int = CHECK_EVERY,
+    ) -> Result:
+        """Solve A·x = b by the Chebyshev iteration; A is symmetric positive definite (parameters: see `Solves`).
+
+        bounds  least and largest eigenvalue of M·A; None: estimated by a few iterations of CG
+        """
+        system = self._system(M, symmetric=True)
+        limits = bounds or chebyshev_iteration.estimate(system, self.vectors.xp)
+        return self._solve(
+            chebyshev_iteration.chebyshev(limits), b, x0, (rtol, atol, maxiter), M, callback, check_every
+        )
+
+    def _solve(
+        self,
+        method: Method,
+        b: Any,
+        x0: Any,
+        limits: tuple[float, float, int | None],
+        preconditioner: Any,
+        callback: Callback | None,
+        check_every: int,
+    ) -> Result:
+        """Solve with a method, on the stream of the library of b."""
+        if is_tensor(b):
+            from gpu_engine.operators import tensors
+
+            return tensors.solved(
+                self, b, lambda array: self._solve(method, array, x0, limits, preconditioner, callback, check_every)
+            )
+        with self._source.current():
+            system = self._system(preconditioner, method.symmetric)
+            vector, start = self._right_hand_side(b), self._start(x0)
+            tolerance = self._tolerance(vector, *limits)
+            with self._product.lock:
+                if isinstance(self.vectors, DeviceVectors):
+                    solver = self._device_solver(method, system, check_every)
+                    solution = solver.solve(vector, start, tolerance, callback)
+                else:
+                    solution = host.solve(method, system, vector, start, tolerance, callback)
+        return self.vectors.answer(start.reshape(np.shape(b)), b), Info(solution)
+
+    def _device_solver(self, method: Method, system: System, check_every: int) -> Any:
+        """Return a solver with its CUDA graph, which later solves of the same kind use again."""
+        from gpu_engine.solvers.device import DeviceSolver
+
+        if check_every < 1:
+            raise ParameterError(f"check_every is {check_every}; expected at least 1.")
+        key = method.title, check_every, id(system.precondition)
+        if key not in self._solvers:
+            self._solvers[key] = DeviceSolver(method, system, check_every)
+        return self._solvers[key]
+
+    def _system(self, preconditioner: Any, symmetric: bool) -> System:
+        n_rows, n_cols = self.shape
+        if n_rows != n_cols:
+            raise ParameterError(f"The matrix is {n_rows} × {n_cols}; a solver needs a square one.")
+        rows = self._by_rows()
+        if symmetric and "symmetric" not in self._solvers:
+            symmetry.check(rows)
+            self._solvers["symmetric"] = True
+        bare = System(n_rows, self._built.launch, rows)
+        return replace(bare, precondition=self._preconditioner(preconditioner, bare))
+
+    def _by_rows(self) -> Any:
+        """Return the matrix of this operator by rows."""
+        if "rows" not in self._solvers:
+            stored = self._source.wrapped.stored
+            is_by_rows = self._source.wrapped.by_columns == self._transposed
+            self._solvers["rows"] = stored if is_by_rows else transpose(stored)
+        return self._solvers["rows"]
+
+    def _preconditioner(self, given: Any, system: System) -> Preconditioner | None:
+        """Return M in the form of the solvers; the same object for the same argument."""
+        if given is None:
+            return None
+        key = "M", given if isinstance(given, str) else id(given)
+        if key not in self._solvers:
+            # The argument is kept, so that its id stays its own.
+            self._solvers[key] = self._made_preconditioner(given, system), given
+        made: Preconditioner = self._solvers[key][0]
+        return made
+
+    def _made_preconditioner(self, given: Any, system: System) -> Preconditioner:
+        if isinstance(given, Solves):
+            return OperatorPreconditioner(given, system.n)
+        if hasattr(given, "tocsr"):
+            wrapped = Source(wrap_arrays(given), Wish(choose="predict"))
+            kind: Any = type(self)
+            return OperatorPreconditioner(kind(wrapped, wrapped.side(transposed=False)), system.n)
+        return preconditioners.make(given, system)
+
+    def _right_hand_side(self, b: Any) -> Any:
+        return self._finite(b, "b")
+
+    def _start(self, x0: Any) -> Any:
+        if x0 is None:
+            return self.vectors.xp.zeros(self.shape[0], FP64)
+        return self._finite(x0, "x0").copy()
+
+    def _finite(self, given: Any, name: str) -> Any:
+        """Return a vector as float64 [n]; raises ParameterError if it is complex or has a number that is not finite."""
+        xp = self.vectors.xp
+        array = self.vectors.read(given, self.shape[0], False, name)
+        if array.dtype.kind == "c":
+            raise ParameterError(f"{name} is complex, but the solvers are real. Solve for both parts.")
+        vector = xp.ascontiguousarray(array, FP64).reshape(-1)
+        if not bool(xp.isfinite(vector).all()):
+            raise ParameterError(f"{name} has a number that is not finite; there is no solution.")
+        return vector
+
+    def _tolerance(self, b: Any, rtol: float, atol: float, maxiter: int | None) -> Tolerance:
+        for name, value in (("rtol", rtol), ("atol", atol)):
+            if not 0.0 <= value < np.inf:
+                raise ParameterError(f"{name} is {quote(value)}; expected a number that is at least 0.")
+        most = 10 * self.shape[0] if maxiter is None else maxiter
+        if most < 0:
+            raise ParameterError(f"maxiter is {most}; expected at least 0.")
+        norm = float(self.vectors.xp.linalg.norm(b))
+        return Tolerance(max(rtol * norm, atol), most)

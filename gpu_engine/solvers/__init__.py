@@ -1,0 +1,28 @@
+"""Krylov solvers of A·x = b that run whole on one device.
+
+base      Method, System, Solution: the contract of METHODS
+residual  b − A·x in twice the precision, which decides whether a solve has converged
+host      the loop around a method on a CPU; device: the same loop as one CUDA graph
+cg, minres, bicgstab, gmres, chebyshev    one method each: its recurrence on a CPU and its kernels
+preconditioners/                          what M does, where a method can compute it in its own kernels
+"""
+
+from gpu_engine.solvers import chebyshev, outer, preconditioners
+from gpu_engine.solvers.base import Method, Solution, Status
+from gpu_engine.solvers.bicgstab import BICGSTAB
+from gpu_engine.solvers.cg import CG
+from gpu_engine.solvers.gmres import GMRES
+from gpu_engine.solvers.minres import MINRES
+
+__all__ = ["METHODS", "SOURCES", "Method", "Solution", "Status", "find_method"]
+
+METHODS: tuple[Method, ...] = (CG, MINRES, BICGSTAB, GMRES)
+"""Methods without parameters that a caller must know; `chebyshev` needs the bounds of the spectrum."""
+
+SOURCES = (outer.SOURCE, chebyshev.SOURCE, *(method.source for method in METHODS), *preconditioners.SOURCES)
+"""CUDA sources of all solvers."""
+
+
+def find_method(name: str) -> Method:
+    """Return the method of this name; raises KeyError if there is none."""
+    return {method.name: method for method in METHODS}[name]

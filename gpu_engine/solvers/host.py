@@ -1,0 +1,106 @@
+"""Solves a system on a CPU: the recurrence of a method, and around it the true residual."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.solvers import residual
+from gpu_engine.solvers.base import (
+    PROGRESS,
+    REPLACEMENTS_MAX,
+    BreakdownError,
+    Method,
+    Solution,
+    Status,
+    System,
+    Tolerance,
+)
+
+Callback = Callable[[Any], None]
+"""`(x)`: called with the current iterate; it must copy what it keeps."""
+
+
+class _Progress:
+    """Counts the iterations of a solve, keeps their norms, and says when a recurrence ends."""
+
+    def __init__(self, x: np.ndarray, tolerance: Tolerance, callback: Callback | None) -> None:
+        self.iterations, self.norms = 0, list[float]()
+        self._x, self._tolerance, self._callback = x, tolerance, callback
+        self._is_first = True
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the maximum number of iterations is reached."""
+        return self.iterations >= self._tolerance.iterations_max
+
+    def begin(self) -> None:
+        """Note that the next norm is that of an iterate that was counted."""
+        self._is_first = True
+
+    def stop(self, square: float) -> bool:
+        """Implement `Stop`."""
+        norm = float(np.sqrt(square)) if square >= 0.0 else float("nan")
+        if not self._is_first:
+            self.iterations += 1
+            if self._callback:
+                self._callback(self._x)
+        if not self._is_first or not self.norms:
+            self.norms.append(norm)
+        self._is_first = False
+        return not norm > self._tolerance.bound or self.is_spent
+
+
+def solve(
+    method: Method, system: System, b: np.ndarray, x: np.ndarray, tolerance: Tolerance, callback: Callback | None = None
+) -> Solution:
+    """Solve A·x = b from the start vector x, which is overwritten with the best iterate."""
+    r, best = np.empty_like(b), x.copy()
+    progress = _Progress(x, tolerance, callback)
+    norm, replacements, status = _true_residual(system, b, x, r), 0, Status.RUNNING
+    least = norm
+    while True:
+        ended = _ended(norm, least, replacements, progress, status, tolerance)
+        if not norm <= least:
+            # An iterate that is worse than its predecessor, or not finite, is not returned.
+            x[:], norm = best, least
+        if ended is not None:
+            return Solution(
+                x, ended, progress.iterations, norm, tolerance.bound, progress.norms, 1, max(replacements - 1, 0)
+            )
+        best[:], least = x, norm
+        status, replacements = _recurrence(method, system, x, r, progress), replacements + 1
+        norm = _true_residual(system, b, x, r)
+
+
+def _ended(
+    norm: float, before: float, replacements: int, progress: _Progress, status: Status, tolerance: Tolerance
+) -> Status | None:
+    """Return how the solve ended, by its true residual and that of the last time; None if the recurrence goes on."""
+    if norm <= tolerance.bound:
+        return Status.CONVERGED
+    if not np.isfinite(norm):
+        return Status.NOT_FINITE
+    if status not in (Status.RUNNING, Status.BREAKDOWN):
+        return status
+    if progress.is_spent:
+        return Status.ITERATIONS_MAX
+    if replacements and (replacements > REPLACEMENTS_MAX or norm > PROGRESS * before):
+        return status if status is Status.BREAKDOWN else Status.STAGNATED
+    return None
+
+
+def _recurrence(method: Method, system: System, x: np.ndarray, r: np.ndarray, progress: _Progress) -> Status:
+    """Run the recurrence until it ends; return RUNNING unless it broke down."""
+    progress.begin()
+    try:
+        with np.errstate(all="ignore"):
+            method.on_host(system, x, r, progress.stop)
+    except BreakdownError as breakdown:
+        return breakdown.status
+    return Status.RUNNING
+
+
+def _true_residual(system: System, b: np.ndarray, x: np.ndarray, r: np.ndarray) -> float:
+    with np.errstate(all="ignore"):
+        return float(np.sqrt(residual.on_host(system.rows, b, x, r)))

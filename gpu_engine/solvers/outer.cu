@@ -1,0 +1,119 @@
+#include "solve.cuh"
+
+/// Sets the condition of a node of the CUDA graph that this kernel is part of.
+extern "C" __device__ void cudaGraphSetConditional(unsigned long long handle, unsigned int value);
+
+/// The residual must fall by this factor between two starts of the recurrence, of which there are at most so many:
+/// PROGRESS and REPLACEMENTS_MAX of gpu_engine/solvers/base.py.
+constexpr double PROGRESS = 0.5;
+constexpr int REPLACEMENTS_MAX = 3;
+
+/// total + error := total + a, exactly (TwoSum).
+__device__ __forceinline__ void add(double a, double &total, double &error) {
+  const double sum = __dadd_rn(total, a), part = __dsub_rn(sum, total);
+  error = __dadd_rn(error, __dadd_rn(__dsub_rn(total, __dsub_rn(sum, part)), __dsub_rn(a, part)));
+  total = sum;
+}
+
+/// r := b − A·x in twice the precision, LANES threads per row of CSR; ‖r‖².
+template <typename Pointer, int LANES>
+__global__ void __launch_bounds__(SOLVE_BLOCK)
+    true_residual(int n, const Pointer *__restrict__ indptr, const int *__restrict__ indices,
+                  const double *__restrict__ values, const double *__restrict__ x, const double *__restrict__ b,
+                  double *__restrict__ r, double *__restrict__ partials) {
+  follow();
+  double sums[1] = {0.0};
+  const int lane = threadIdx.x % LANES, groups = SOLVE_BLOCK / LANES;
+  // Whole warps stay in the loop, because lanes exchange their sums.
+  const int last = (n + groups - 1) / groups * groups;
+  for (int row = blockIdx.x * groups + threadIdx.x / LANES; row < last; row += gridDim.x * groups) {
+    double total = 0.0, error = 0.0;
+    if (row < n) {
+      if (lane == 0) total = b[row];
+      const Pointer end = indptr[row + 1];
+      for (Pointer entry = indptr[row] + lane; entry < end; entry += LANES) {
+        const double value = values[entry], other = __ldg(x + indices[entry]);
+        const double product = __dmul_rn(value, other);
+        add(-product, total, error);
+        error = __dsub_rn(error, __fma_rn(value, other, -product));
+      }
+    }
+#pragma unroll
+    for (int offset = LANES / 2; offset > 0; offset /= 2) {
+      const double other = __shfl_down_sync(FULL_WARP, total, offset, LANES);
+      const double more = __shfl_down_sync(FULL_WARP, error, offset, LANES);
+      add(other, total, error);
+      error = __dadd_rn(error, more);
+    }
+    if (row < n && lane == 0) {
+      const double residual = __dadd_rn(total, error);
+      r[row] = residual, sums[0] += residual * residual;
+    }
+  }
+  write_sums(partials, {NORM}, sums);
+}
+
+/// One block, before the recurrence starts or starts again: how the solve ended, if it has. `_ended` and `solve` of
+/// gpu_engine/solvers/host.py decide the same. CYCLES: the recurrence starts again in any case, as GMRES does.
+template <bool CYCLES>
+__global__ void __launch_bounds__(SOLVE_BLOCK)
+    judge(int blocks, const double *__restrict__ partials, Solve *solve, unsigned long long again,
+          unsigned long long inner) {
+  follow();
+  double totals[1];
+  read_sums(partials, blocks, {NORM}, totals);
+  if (threadIdx.x != 0) return;
+  const double norm = sqrt(totals[0]), before = solve->least;
+  const bool first = solve->replacements == 0, is_finite = norm < 1.0 / 0.0;
+  int status = solve->status;
+  const double progress = CYCLES ? 1.0 - 0x1p-52 : PROGRESS;
+  if (norm <= solve->bound)
+    status = CONVERGED;
+  else if (!is_finite)
+    status = NOT_FINITE;
+  else if (status == RUNNING || status == BREAKDOWN) {
+    const bool stalls = !first && ((!CYCLES && solve->replacements > REPLACEMENTS_MAX) || !(norm <= progress * before));
+    if (solve->iterations >= solve->iterations_max)
+      status = ITERATIONS_MAX;
+    else if (stalls)
+      status = status == BREAKDOWN ? BREAKDOWN : STAGNATED;
+    else
+      status = RUNNING;
+  }
+  solve->improved = first || norm <= before;
+  if (solve->improved) solve->least = norm;
+  solve->norm = norm;
+  solve->status = status;
+  solve->active = status == RUNNING;
+  if (status == RUNNING) ++solve->replacements;
+  if (again) cudaGraphSetConditional(again, status == RUNNING);
+  if (inner) cudaGraphSetConditional(inner, status == RUNNING);
+}
+
+/// best := x, or x := best where x is worse.
+__global__ void __launch_bounds__(SOLVE_BLOCK)
+    keep_best(int n, double *__restrict__ x, double *__restrict__ best, const Solve *solve) {
+  follow();
+  const bool improved = solve->improved;
+  EACH_ROW(row, n) {
+    if (improved)
+      best[row] = x[row];
+    else
+      x[row] = best[row];
+  }
+}
+
+/// One block, after some iterations: the norm of the recurrence, and whether it goes on.
+__global__ void __launch_bounds__(SOLVE_BLOCK)
+    check(int blocks, const double *__restrict__ partials, Solve *solve, double *__restrict__ norms,
+          unsigned long long inner) {
+  follow();
+  double totals[1];
+  read_sums(partials, blocks, {NORM}, totals);
+  if (threadIdx.x != 0) return;
+  if (solve->checks < solve->checks_max) norms[solve->checks] = sqrt(totals[0]);
+  ++solve->checks;
+  const bool continues = goes_on(solve, totals[0]);
+  solve->continues = continues;
+  if (inner) cudaGraphSetConditional(inner, continues);
+}
