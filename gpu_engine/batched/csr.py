@@ -28,6 +28,9 @@ Of 64 to 1,024 it is the fastest on an H100 and an H200. Otherwise a large matri
 so that blocks may have LARGEST_BLOCK threads.
 """
 
+FEW = 256
+"""Matrices up to which blocks may have LARGEST_BLOCK threads, because so few small ones leave a GPU idle."""
+
 
 @dataclass(frozen=True, slots=True)
 class CsrBatch:
@@ -47,9 +50,10 @@ class CsrBatch:
         n_rows = array_module(batch.rows).diff(batch.rows)
         lanes = _lanes(batch)
         shared = int(lanes[0]) if lanes.size and bool((lanes == lanes[0]).all()) else 0
-        largest = UNIFORM_BLOCK if shared else LARGEST_BLOCK
+        is_few = batch.count <= FEW
+        largest = UNIFORM_BLOCK if shared and not is_few else LARGEST_BLOCK
         blocks = {
-            "scalar": Blocks.of(batch, n_rows, SCALAR_BLOCK),
+            "scalar": Blocks.of(batch, n_rows, LARGEST_BLOCK if is_few else SCALAR_BLOCK),
             "vector": Blocks.of(batch, WARP * n_rows, largest),
             "smart": Blocks.of(batch, lanes * n_rows, largest),
         }

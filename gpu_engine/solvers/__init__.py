@@ -7,7 +7,7 @@ cg, minres, bicgstab, gmres, chebyshev    one method each: its recurrence on a C
 preconditioners/                          what M does, where a method can compute it in its own kernels
 """
 
-from gpu_engine.solvers import chebyshev, outer, preconditioners
+from gpu_engine.solvers import batch, chebyshev, outer, preconditioners
 from gpu_engine.solvers.base import Method, Solution, Status
 from gpu_engine.solvers.bicgstab import BICGSTAB
 from gpu_engine.solvers.cg import CG
@@ -19,7 +19,11 @@ __all__ = ["METHODS", "SOURCES", "Method", "Solution", "Status", "find_method"]
 METHODS: tuple[Method, ...] = (CG, MINRES, BICGSTAB, GMRES)
 """Methods without parameters that a caller must know; `chebyshev` needs the bounds of the spectrum."""
 
-SOURCES = (outer.SOURCE, chebyshev.SOURCE, *(method.source for method in METHODS), *preconditioners.SOURCES)
+SOURCES = (
+    *(outer.SOURCE, batch.SOURCE, chebyshev.SOURCE),
+    *(method.source for method in METHODS),
+    *preconditioners.SOURCES,
+)
 """CUDA sources of all solvers."""
 
 

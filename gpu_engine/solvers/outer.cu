@@ -1,3 +1,4 @@
+#include "residual.cuh"
 #include "solve.cuh"
 
 /// Sets the condition of a node of the CUDA graph that this kernel is part of.
@@ -7,13 +8,6 @@ extern "C" __device__ void cudaGraphSetConditional(unsigned long long handle, un
 /// PROGRESS and REPLACEMENTS_MAX of gpu_engine/solvers/base.py.
 constexpr double PROGRESS = 0.5;
 constexpr int REPLACEMENTS_MAX = 3;
-
-/// total + error := total + a, exactly (TwoSum).
-__device__ __forceinline__ void add(double a, double &total, double &error) {
-  const double sum = __dadd_rn(total, a), part = __dsub_rn(sum, total);
-  error = __dadd_rn(error, __dadd_rn(__dsub_rn(total, __dsub_rn(sum, part)), __dsub_rn(a, part)));
-  total = sum;
-}
 
 /// r := b − A·x in twice the precision, LANES threads per row of CSR; ‖r‖².
 template <typename Pointer, int LANES>
@@ -27,28 +21,8 @@ __global__ void __launch_bounds__(SOLVE_BLOCK)
   // Whole warps stay in the loop, because lanes exchange their sums.
   const int last = (n + groups - 1) / groups * groups;
   for (int row = blockIdx.x * groups + threadIdx.x / LANES; row < last; row += gridDim.x * groups) {
-    double total = 0.0, error = 0.0;
-    if (row < n) {
-      if (lane == 0) total = b[row];
-      const Pointer end = indptr[row + 1];
-      for (Pointer entry = indptr[row] + lane; entry < end; entry += LANES) {
-        const double value = values[entry], other = __ldg(x + indices[entry]);
-        const double product = __dmul_rn(value, other);
-        add(-product, total, error);
-        error = __dsub_rn(error, __fma_rn(value, other, -product));
-      }
-    }
-#pragma unroll
-    for (int offset = LANES / 2; offset > 0; offset /= 2) {
-      const double other = __shfl_down_sync(FULL_WARP, total, offset, LANES);
-      const double more = __shfl_down_sync(FULL_WARP, error, offset, LANES);
-      add(other, total, error);
-      error = __dadd_rn(error, more);
-    }
-    if (row < n && lane == 0) {
-      const double residual = __dadd_rn(total, error);
-      r[row] = residual, sums[0] += residual * residual;
-    }
+    const double residual = exact_residual<LANES>(row, n, indptr, indices, values, x, b);
+    if (row < n && lane == 0) r[row] = residual, sums[0] += residual * residual;
   }
   write_sums(partials, {NORM}, sums);
 }

@@ -8,10 +8,16 @@ import pytest
 import scipy.sparse as sp
 from cupyx.scipy import sparse as gpu_sparse
 
+from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.operators import operator
 from gpu_engine.solvers.base import Status
-from tests.gpu_engine.solvers.systems import SYSTEMS, convection, scaled, spectrum, stencil
+from gpu_engine.solvers.batch import Systems
+from gpu_engine.solvers.batch import solve as solve_batch
+from tests.gpu_engine.solvers.systems import SYSTEMS, convection, neumann, scaled, spectrum, stencil
+from tests.gpu_engine.solvers.test_batch import MATRICES
+from tests.gpu_engine.solvers.test_batch import right_hand_side as batch_side
+from tests.gpu_engine.solvers.test_batch import systems as batch_of
 from tests.gpu_engine.solvers.test_methods import PAIRS, RTOL, residual, right_hand_side
 
 pytestmark = pytest.mark.usefixtures("gpu")
@@ -146,3 +152,31 @@ def test_an_object_that_cannot_be_captured_is_called_by_the_host() -> None:
     assert info == 0
     assert len(calls) >= info.solution.iterations
     assert residual(PLANE, x.get(), B) <= 1e-9 * np.linalg.norm(B)
+
+
+@pytest.mark.parametrize("M", [None, "jacobi"])
+@pytest.mark.parametrize("method", ["cg", "bicgstab"])
+def test_batches_are_solved_as_on_the_cpu(method: str, M: str | None) -> None:
+    large = stencil(80, 80) if method == "cg" else convection(80, 1.0)
+    for matrices in (MATRICES[method] * 50, [*MATRICES[method], large]):
+        b = batch_side(matrices)
+        host = solve_batch(method, batch_of(matrices), b, rtol=1e-9, M=M)
+        on_device = Systems.of([CsrMatrix.from_scipy(matrix).on(cp) for matrix in matrices])
+        first = solve_batch(method, on_device, cp.asarray(b), rtol=1e-9, M=M)
+        assert first.converged.all()
+        assert np.abs(first.iterations.get() - host.iterations).max() <= (5 if method == "cg" else 12)
+        np.testing.assert_allclose(first.x.get(), host.x, rtol=1e-4, atol=1e-7)
+        begins = on_device.begins.get()
+        for number, matrix in enumerate(matrices[:4]):
+            rows = slice(begins[number], begins[number + 1])
+            assert residual(sp.csr_array(matrix), first.x.get()[rows], b[rows]) <= 1e-9 * np.linalg.norm(b[rows])
+        for _ in range(5):
+            cp.testing.assert_array_equal(first.x, solve_batch(method, on_device, cp.asarray(b), rtol=1e-9, M=M).x)
+
+
+def test_one_system_of_a_batch_that_fails_does_not_disturb_the_others() -> None:
+    matrices = [stencil(5, 5), -stencil(5, 5), neumann(25), stencil(25)]
+    on_device = Systems.of([CsrMatrix.from_scipy(matrix).on(cp) for matrix in matrices])
+    solution = solve_batch("cg", on_device, cp.ones(100), rtol=1e-9, maxiter=200)
+    assert solution.converged.get().tolist() == [True, False, False, True]
+    assert Status.of(int(solution.status[1])) is Status.INDEFINITE

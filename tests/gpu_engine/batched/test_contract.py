@@ -13,7 +13,7 @@ from gpu_engine.batched.base import BatchKernel
 from gpu_engine.batched.batch import Batch
 from gpu_engine.batched.blocks import LARGEST_BLOCK, MOST_BLOCKS, Blocks, instantiations, staged_columns
 from gpu_engine.batched.composition import Composition
-from gpu_engine.batched.csr import SCALAR_BLOCK, UNIFORM_BLOCK, CsrBatch
+from gpu_engine.batched.csr import FEW, SCALAR_BLOCK, UNIFORM_BLOCK, CsrBatch
 from gpu_engine.batched.csri import CsriBatch, warps_for
 from gpu_engine.batched.ell import EllBatch
 from gpu_engine.cuda.load import CudaSource
@@ -158,7 +158,7 @@ def launch(kernel: BatchKernel, composition: Composition, adds: bool = False) ->
 THREADS = {
     "coo/segmented": (160, 1024),  # 150 entries; 5000 and more
     "csr/scalar": (64, 320),  # 40 rows; 300
-    "csr/vector": (UNIFORM_BLOCK, LARGEST_BLOCK),
+    "csr/vector": (LARGEST_BLOCK, LARGEST_BLOCK),
     "csr/smart": (160, 1024),  # 40 rows of four lanes; 300 of 32
     "csri/warp": (1024, 1024),
     "ell/thread": (64, 320),
@@ -198,13 +198,19 @@ def test_where_all_problems_want_as_many_lanes_the_number_is_a_constant(launches
     ]
 
 
-def test_only_batches_of_equal_lanes_have_small_blocks() -> None:
+def test_only_many_matrices_of_equal_lanes_have_small_blocks() -> None:
     """400 rows of four lanes keep more threads busy than a small block has; so do 400 rows of 32."""
     four, warp = (with_row_lengths([length] * 400, 400, length) for length in (4, 40))
-    for matrices, largest in (([four, four], UNIFORM_BLOCK), ([warp], UNIFORM_BLOCK), ([four, warp], LARGEST_BLOCK)):
+    many = FEW // 2 + 1
+    for matrices, scalar, largest in (
+        ([four, four] * many, SCALAR_BLOCK, UNIFORM_BLOCK),
+        ([four, warp] * many, SCALAR_BLOCK, LARGEST_BLOCK),
+        ([four] * FEW, 416, LARGEST_BLOCK),
+        ([warp], 416, LARGEST_BLOCK),
+    ):
         blocks = CsrBatch.store(Composition.of(matrices).batch(np)).blocks
         assert {variant: each.threads for variant, each in blocks.items()} == {
-            "scalar": SCALAR_BLOCK,
+            "scalar": scalar,
             "vector": largest,
             "smart": largest,
         }
