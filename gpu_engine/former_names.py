@@ -40,6 +40,7 @@ class Renames:
     values      values of axes and parameters, by their translated name
     kernels     parts of the names of kernels and strategies
     sources     fields of the source of a generated matrix
+    notes       texts of notes: pairs of (pattern, present text)
     """
 
     fields: Names
@@ -51,6 +52,7 @@ class Renames:
     values: Mapping[str, Names]
     kernels: Sequence[KernelPart]
     sources: Names
+    notes: Sequence[tuple[str, str]] = ()
 
     def kernel(self, name: str) -> str:
         """Return the translated name of a kernel or strategy."""
@@ -61,6 +63,14 @@ class Renames:
     def case_axes(self, axes: Names) -> dict[str, str]:
         """Return the translated axes of a case, in the same order."""
         return {name: self.values.get(name, {}).get(value, value) for name, value in renamed(axes, self.axes).items()}
+
+    def note(self, text: str) -> str:
+        """Return a note in the words of this release; other texts stay as they are."""
+        translated = text
+        for pattern, present in self.notes:
+            translated = re.sub(pattern, present, translated)
+        translated = re.sub(r"\d+(\.\d+)?e\+\d+", lambda number: f"{float(number[0]):.0f}", translated)
+        return text if translated == text else re.sub(r"\b\d{4,}\b", lambda number: f"{int(number[0]):,}", translated)
 
     def key(self, key: str) -> str:
         """Return the translated key of a case, `matrix|kernel|cache|axis=value,…`."""
@@ -84,6 +94,7 @@ class Renames:
             ("format", self.kernel),
             ("axes", self.case_axes),
             ("details", self._details),
+            ("note", self.note),
         ):
             if record.get(name):
                 record[name] = translated(record[name])
@@ -177,6 +188,36 @@ def swapped(names: Names) -> dict[str, str]:
     return {after: before for before, after in names.items()}
 
 
+NOTE_OF_LOOPS = r"one launch per matrix, and the batch has \1 matrices (limit: \2)"
+
+NOTES = (
+    (r"needs ([\d.]+(?:e\+\d+)?) GB, ([\d.]+) GB allowed", r"needs \1 GB of memory; the limit is \2 GB"),
+    (r"^The entries are no (?=dense blocks of)", "Not applicable: the nonzeros do not form "),
+    (r"(small, similar|large, unequal) (and uncut|or cut)", r"\1, \2"),
+    (r"cuGraph is not installed here\. (.*) The reason:", r"cuGraph is not installed. \1 Reason:"),
+    (r"one launch a problem: (\d+) problems are more than (\d+), the loop_max", NOTE_OF_LOOPS),
+    (r"one launch per matrix, and the batch has (\d+) matrices \(limit: loop_max=(\d+)\)", NOTE_OF_LOOPS),
+    (r"(\d+) in work a group, so that the batch is large", r"\1 work units per group: the batch is large"),
+    (
+        r"(\d+) in work a group, so that each of (\d+) processors has (\d+)",
+        r"\1 work units per group: \3 blocks per multiprocessor (\2)",
+    ),
+    (
+        r"(\d+) threads a block[,] for problems are heavy, unlike or cut",
+        r"\1 threads per block: matrices are large, unequal, or cut",
+    ),
+    (
+        r"(\d+) threads a block[,] for problems are light, alike and whole",
+        r"\1 threads per block: matrices are small, similar, and uncut",
+    ),
+    (r"The largest start first\.", "Largest groups start first."),
+    (
+        r"Of (\d+) entries (\d+) columns and (\d+) values are stored\.",
+        r"Deduplication stores \2 columns and \3 values for \1 nonzeros.",
+    ),
+)
+"""Patterns of former notes, and what they say in this release."""
+
 AXES = {
     "part": "triangle",
     "first": "start_segments",
@@ -199,6 +240,7 @@ PRESENT = Renames(
         "overlap": "top_k_agreement",
         "overlap_slack": "top_k_slack",
         "problems": "batch_size",
+        "entries_by_device": "nonzeros_by_device",
     },
     arrays={"settle_s": "norm_s"},
     phases={"settle": "norm"},
@@ -229,6 +271,7 @@ PRESENT = Renames(
         KernelPart("p*-kept", "p*-prepacked", precedes="$"),
     ),
     sources={"family": "generator"},
+    notes=NOTES,
 )
 """Translation of former names to those of this release."""
 

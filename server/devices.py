@@ -18,6 +18,12 @@ ALIVE_S = 60.0
 A heartbeat from the future counts as missing too: the clock was set back, and the dispatcher has been silent since.
 """
 
+HEARTBEAT_S = 10.0
+"""Longest interval between heartbeats of a running worker, in seconds."""
+
+QUIET_S = 2 * HEARTBEAT_S
+"""Seconds without a heartbeat after which a worker may have ended."""
+
 PROFILE_AGE = timedelta(days=1)
 """Age after which a bandwidth is measured again."""
 
@@ -68,6 +74,12 @@ def list_devices(session: Session) -> list[DeviceRow]:
     return sorted(rows, key=lambda row: (row.info["backend"] != "cuda", bool(row.info.get("hosts"))))
 
 
+def name_of(row: DeviceRow) -> str:
+    """Return the name of a device for people: `CPU`, or the model of a GPU with its id."""
+    name = "CPU" if row.info["backend"] == "cpu" else str(row.info["name"])
+    return name if row.id == "cpu" else f"{name} ({row.id})"
+
+
 def alive(session: Session, rows: Sequence[DeviceRow]) -> set[str]:
     """Return the ids of the devices on which a queued job would run now."""
     now = session.execute(select(clock())).scalar_one()
@@ -75,11 +87,20 @@ def alive(session: Session, rows: Sequence[DeviceRow]) -> set[str]:
     return {row.id for row in rows if abs(now - row.seen_at) < ALIVE_S and row.id not in faulty}
 
 
+def quiet(session: Session, rows: Sequence[DeviceRow]) -> dict[str, float]:
+    """Return the seconds since the last heartbeat of each available device that has missed two heartbeats."""
+    now = session.execute(select(clock())).scalar_one()
+    available = alive(session, rows)
+    return {row.id: now - row.seen_at for row in rows if row.id in available and now - row.seen_at > QUIET_S}
+
+
 def waiting_reasons(session: Session, ids: Collection[str]) -> dict[str, str]:
     """Return why queued jobs of these devices do not start, by device. Devices that run jobs are left out."""
     rows = session.scalars(select(DeviceRow).where(DeviceRow.id.in_(ids))).all()
     faulty, offered_now = engine_faults.by_device(session), alive(session, rows)
-    silent = {i: f"Device {i} is unavailable: no worker offers it. Start the worker of its host." for i in ids}
+    names = {row.id: name_of(row) for row in rows}
+    reason = "is unavailable: no worker offers it. Start the worker of its host."
+    silent = {i: f"{names.get(i, i)} {reason}" for i in ids}
     faults = {i: engine_faults.describe(faulty[i]) for i in ids if i in faulty}
     return {i: text for i, text in (silent | faults).items() if i not in offered_now}
 

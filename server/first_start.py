@@ -48,11 +48,13 @@ def run(ingestor: Ingestor, settings: Settings, stopping: threading.Event) -> No
     if not is_first(database):
         return
     try:
-        ids = [
-            matrix_lifecycle.add_generated(ingestor, generator, params, name).row.id
-            for name, generator, params in SAMPLES
-        ]
-        if _wait(stopping, lambda: _read(database, ids)) and _wait(stopping, lambda: _has_device(database)):
+        ids: list[str] = []
+        for name, generator, params in SAMPLES:
+            # One at a time, so that a file of a user does not wait for them.
+            ids.append(matrix_lifecycle.add_generated(ingestor, generator, params, name).row.id)
+            if not _wait(stopping, lambda: _read(database, ids)):
+                return
+        if _wait(stopping, lambda: _has_device(database)):
             queue.submit(database, settings, queue.JobRequest(STUDY, tuple(ids), PARAMS), KEY)
     except SparsightError as error:
         log.warning("cannot create the sample matrices: %s", error.message)

@@ -11,6 +11,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -46,7 +47,7 @@ class ForkServer:
     """Fork server for one task at a time. It ends with the thread that started it."""
 
     def __init__(self, module: str, environment: Mapping[str, str]) -> None:
-        """Start the server.
+        """Start the server; `warm` waits until it can fork.
 
         module  calls `serve` when it runs as a script
         """
@@ -55,9 +56,17 @@ class ForkServer:
         self._process: Any = subprocess.Popen(
             command, bufsize=0, stdin=pipe, stdout=pipe, env=environment, start_new_session=True
         )
+        self._is_warm = False
+
+    def warm(self) -> bool:
+        """Wait until the server has imported what its tasks need. Return False if it ended before."""
+        self._is_warm = self._is_warm or bool(self._process.stdout.readline())
+        return self._is_warm
 
     def start(self, document: Any, folder: Path) -> Fork:
         """Fork a process that runs a task in this folder. Raises ChildProcessError if the fork server has ended."""
+        if not self.warm():
+            raise ChildProcessError("The fork server has ended.")
         try:
             self._process.stdin.write(json.dumps([document, str(folder)]).encode() + b"\n")
         except BrokenPipeError:
@@ -83,6 +92,52 @@ class ForkServer:
             self._process.kill()
 
 
+class ForkServers:
+    """Fork servers of one module. One starts at a time, because it compiles in a new data directory, and the next one
+    loads the result.
+
+    idle  those without a task
+    """
+
+    def __init__(self, module: str, environment: Callable[[], Mapping[str, str]]) -> None:
+        self.idle: list[ForkServer] = []
+        self._module, self._environment = module, environment
+        self._starting = threading.Lock()
+
+    def prepare(self) -> None:
+        """Start a fork server in the background, so that the first task does not wait for it.
+
+        The server ends with the calling thread.
+        """
+        self.idle.append(ForkServer(self._module, self._environment()))
+
+    def warm(self) -> None:
+        """Wait until the idle fork servers are warm."""
+        with self._starting:
+            for server in self.idle:
+                server.warm()
+
+    def take(self, document: Any, folder: Path) -> tuple[ForkServer, Fork]:
+        """Return an idle fork server, or else a new one, and its fork for a task. Raises ChildProcessError if none
+        starts.
+        """
+        with self._starting:
+            while self.idle:
+                server = self.idle.pop()
+                try:
+                    return server, server.start(document, folder)
+                except ChildProcessError:
+                    # A host without memory may have killed it while it waited.
+                    server.close()
+            server = ForkServer(self._module, self._environment())
+            return server, server.start(document, folder)
+
+    def close(self) -> None:
+        """End the idle fork servers."""
+        while self.idle:
+            self.idle.pop().close()
+
+
 def serve(work: Callable[[Any], int | None], warm_up: Callable[[], None] = lambda: None) -> None:
     """Fork a process for each task that arrives on stdin, until stdin ends.
 
@@ -95,6 +150,7 @@ def serve(work: Callable[[Any], int | None], warm_up: Callable[[], None] = lambd
     # Exclude all current objects from garbage collection in the forks, because a collection would copy their pages.
     gc.freeze()
     server, pid = os.getpid(), 0
+    _tell(server)
     for line in sys.stdin:
         if pid:
             os.waitpid(pid, 0)

@@ -77,7 +77,7 @@ class Ingestor:
         for process in processes:
             sandbox.kill(process)
         self._pool.shutdown(wait=True)
-        sandbox.close()
+        sandbox.servers.close()
         if self._presence is not None:
             self._presence.close()
 

@@ -35,7 +35,7 @@ from gpu_engine.matrices.features import features, row_length_histogram, spy
 from gpu_engine.matrix_io import ReadLimits, ReadOptions, ReadResult, read_matrix
 from gpu_engine.matrix_io.preview import preview
 from server.disk import is_full
-from server.fork_server import STDERR, Fork, ForkServer, serve
+from server.fork_server import STDERR, Fork, ForkServer, ForkServers, serve
 from server.store import write_matrix
 
 log = logging.getLogger(__name__)
@@ -72,7 +72,8 @@ class SandboxTask:
     params: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
-_idle: list[ForkServer] = []
+servers = ForkServers(__name__, lambda: _environment())
+atexit.register(servers.close)
 
 
 def run(task: SandboxTask, folder: Path, started: Callable[[Fork], None]) -> None:
@@ -106,38 +107,19 @@ def run(task: SandboxTask, folder: Path, started: Callable[[Fork], None]) -> Non
 @contextmanager
 def _forked(task: SandboxTask, folder: Path) -> Iterator[tuple[ForkServer, Fork]]:
     """Yield a process for the task and its fork server, which then waits for another task."""
-    server, process = _started(task, folder)
+    try:
+        server, process = servers.take(dataclasses.asdict(task), folder)
+    except ChildProcessError as error:
+        raise UnavailableError("Cannot start a process to read the file. Try again later.") from error
     try:
         yield server, process
     finally:
-        _idle.append(server)
-
-
-def _started(task: SandboxTask, folder: Path) -> tuple[ForkServer, Fork]:
-    """Return a waiting fork server, or else a new one, and its process for the task."""
-    document = dataclasses.asdict(task)
-    while True:
-        known = bool(_idle)
-        server = _idle.pop() if known else ForkServer(__name__, _environment())
-        try:
-            return server, server.start(document, folder)
-        except ChildProcessError as error:
-            server.close()
-            # A host without memory may have killed an idle fork server.
-            if not known:
-                raise UnavailableError("Cannot start a process to read the file. Try again later.") from error
+        servers.idle.append(server)
 
 
 def kill(process: Fork) -> None:
     """End the process and everything that it started, if it still runs."""
     process.send_signal(signal.SIGKILL)
-
-
-@atexit.register
-def close() -> None:
-    """End the idle fork servers."""
-    while _idle:
-        _idle.pop().close()
 
 
 def _environment() -> dict[str, str]:

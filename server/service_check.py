@@ -1,7 +1,7 @@
 """Concerns: what keeps a service from running well, why, and what to do; thresholds of docs/monitoring/alerts.yml."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -44,6 +44,7 @@ class Queues:
     names      device id → name
     lost       number of running jobs with an expired lease
     idle_s     seconds since a job ran; None while one runs, 0 before the first
+    quiet_s    seconds since the last heartbeat, by device, of available devices that missed some
     """
 
     waiting: Mapping[str, int]
@@ -52,6 +53,7 @@ class Queues:
     names: Mapping[str, str]
     lost: int
     idle_s: float | None
+    quiet_s: Mapping[str, float] = field(default_factory=dict)
 
 
 def check(session: Session, values: MetricValues, names: Mapping[str, str], last_end: float | None) -> list[Concern]:
@@ -68,13 +70,15 @@ def read_queues(session: Session, values: MetricValues, names: Mapping[str, str]
     now = session.execute(select(clock())).scalar_one()
     over = (JobRow.state == JobState.RUNNING) & (JobRow.lease_until > 0) & (JobRow.lease_until < now)
     running = values.total("sparsight_device_busy")
+    rows = devices.list_devices(session)
     return Queues(
         waiting={device: int(n) for device, n in values.by("sparsight_queue_jobs", "device").items() if n},
         oldest_s=values.by("sparsight_queue_oldest_seconds", "device"),
-        available=frozenset(devices.alive(session, devices.list_devices(session))),
+        available=frozenset(devices.alive(session, rows)),
         names=names,
         lost=session.scalar(select(func.count()).select_from(JobRow).where(over)) or 0,
         idle_s=None if running else now - (last_end or 0.0),
+        quiet_s=devices.quiet(session, rows),
     )
 
 
@@ -111,6 +115,10 @@ def _of_queues(queues: Queues, has_faults: bool) -> Iterator[Concern]:
         whose = "A running job has" if queues.lost == 1 else f"{units.count(queues.lost)} running jobs have"
         remedy = "The job continues when a worker of its device is available. Read the log of the last one."
         yield Concern("lost", f"{whose} lost the worker.", remedy, stops=True)
+    if queues.quiet_s:
+        of = ", ".join(queues.names.get(device, device) for device in queues.quiet_s)
+        text = f"The worker of {of} was last heard of {units.duration(max(queues.quiet_s.values()))} ago."
+        yield Concern("quiet", text, "If it has ended, start it again. No job is lost.")
 
 
 def _of_server(values: MetricValues) -> Iterator[Concern]:

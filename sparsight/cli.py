@@ -95,6 +95,12 @@ def serve(
     # The next import creates a folder in the data directory, and with it a data directory that everybody can read.
     with suppress(OSError):
         settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    from server import sandbox
+    from server.private_folders import open_service
+
+    open_service(settings)
+    # While the slow next import runs.
+    sandbox.servers.prepare()
     from sparsight.serve import serve as run_server
 
     def announce(url: str) -> None:

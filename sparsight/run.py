@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from gpu_engine.errors import ConflictError, NotFoundError, ParameterError, quote
+from gpu_engine import release
+from gpu_engine.errors import ConflictError, NotFoundError, ParameterError, SparsightError, quote
 from gpu_engine.text import units
 from server.documents import Job, Matrix
 from server.result_documents import Results
@@ -167,7 +168,8 @@ class Task:
         from gpu_engine.studies import parse_measurement
         from gpu_engine.studies.results import findings_of
 
-        measurements = [parse_measurement(entry) for entry in results["measurements"]]
+        with _readable(results):
+            measurements = [parse_measurement(entry) for entry in results["measurements"]]
         known = {}
         for matrix_id in dict.fromkeys(m.matrix_id for m in measurements):
             matrix = self._find_matrix(matrix_id)
@@ -221,6 +223,21 @@ def parse_settings(study: str, texts: Sequence[str]) -> dict[str, Any]:
     values = assignments(parameters, ",".join(texts))
     parse_params(parameters, values)
     return values
+
+
+@contextmanager
+def _readable(results: Results) -> Iterator[None]:
+    """Turn errors of reading results into ConflictError: they come from another release of Sparsight."""
+    try:
+        yield
+    except (SparsightError, KeyError, TypeError, ValueError, AttributeError) as error:
+        theirs = {str(entry.get("environment", {}).get("sparsight", "")) for entry in results["measurements"]}
+        other = ", ".join(sorted(theirs - {"", release()}))
+        source = f"Sparsight {other}" if other else "another build"
+        raise ConflictError(
+            f"This command line is Sparsight {release()} and cannot read results of {source}. Install the release "
+            "of the server here, or use --json."
+        ) from error
 
 
 class _ProgressLines:

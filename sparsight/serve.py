@@ -11,11 +11,10 @@ from typing import Any, NoReturn
 import uvicorn
 
 from gpu_engine.errors import UnavailableError
-from server import connection, first_start, import_recordings, retention
+from server import connection, first_start, import_recordings, retention, sandbox
 from server.guard import check_access
 from server.main import create_app
 from server.migrate import migrate
-from server.private_folders import open_service
 from server.settings import Settings
 from sparsight.worker_process import WorkerProcess
 
@@ -69,11 +68,11 @@ def address(listener: socket.socket) -> str:
 def serve(settings: Settings, with_worker: bool, announce: Callable[[str], None]) -> None:
     """Migrate the database and serve until SIGINT or SIGTERM; call `announce` with the URL when the server is ready.
 
-    Raises InputError if other hosts can reach the address and no token exists.
+    The data directory is open (server/private_folders.py). Raises InputError if other hosts can reach the address and
+    no token exists.
     """
     check_access(settings)
     signal.signal(signal.SIGTERM, _interrupt)
-    open_service(settings)
     with listen(settings.host, settings.port) as listener:
         migrate(settings.resolved_database_url)
         _run(settings, listener, with_worker, announce)
@@ -81,19 +80,20 @@ def serve(settings: Settings, with_worker: bool, announce: Callable[[str], None]
 
 def _run(settings: Settings, listener: socket.socket, with_worker: bool, announce: Callable[[str], None]) -> None:
     app = create_app(settings)
+    ingestor, stopping = app.state.ingestor, threading.Event()
     worker = WorkerProcess(drain_s=settings.drain_seconds)
-    stopping = threading.Event()
-    samples = threading.Thread(target=first_start.run, args=(app.state.ingestor, settings, stopping), daemon=True)
-    deleting = threading.Thread(target=retention.run, args=(app.state.ingestor, settings, stopping), daemon=True)
-    recordings = threading.Thread(target=import_recordings.run, args=(app.state.database,), daemon=True)
+    later = [
+        _in_background(import_recordings.run, app.state.database),
+        _in_background(first_start.run, ingestor, settings, stopping),
+        _in_background(retention.run, ingestor, settings, stopping),
+    ]
 
     def ready() -> None:
         announce(address(listener))
         if with_worker:
             worker.start()
-        samples.start()
-        deleting.start()
-        recordings.start()
+        for thread in later:
+            thread.start()
 
     config = uvicorn.Config(
         app,
@@ -117,6 +117,17 @@ def _run(settings: Settings, listener: socket.socket, with_worker: bool, announc
     finally:
         stopping.set()
         worker.stop()
+
+
+def _in_background(work: Callable[..., None], *arguments: Any) -> threading.Thread:
+    """Return a thread that works as soon as the process that reads files is warm."""
+
+    def run() -> None:
+        # The first file of a user comes first.
+        sandbox.servers.warm()
+        work(*arguments)
+
+    return threading.Thread(target=run, daemon=True)
 
 
 def _interrupt(*_: Any) -> NoReturn:

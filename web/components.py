@@ -126,7 +126,8 @@ class JobRowView:
 class DeviceRowView:
     """A device and its measured bandwidth; points: (footprint, copy bandwidth, read bandwidth) of the chart.
 
-    state  state of its worker, `alive`, `faulty`, or `silent`; `recorded` for a device with only reference results
+    state  state of its worker, `alive`, `quiet`, `faulty`, or `silent`; `recorded` for a device with only reference
+           results
     """
 
     id: str

@@ -214,21 +214,26 @@ class SignInPage:
 
 @dataclass(frozen=True, slots=True)
 class ErrorPage:
-    """An error page with the message of the problem document."""
+    """An error page with the message of the problem document; rest: address without the refused part, or empty."""
 
     title: str
     topics: str
     status: int
     detail: str
+    rest: str
 
 
 @dataclass(frozen=True, slots=True)
 class PaperCard:
-    """A paper on the page of the library; counts: (verdict, number) of its checked statements, empty without any."""
+    """A paper on the page of the library.
+
+    counts  (verdict, number) of its statements, empty without a checked one; links: see PaperPage.verdict_links
+    """
 
     paper: Paper
     sentence: str
     counts: tuple[tuple[str, int], ...]
+    links: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,9 +250,12 @@ class LibraryPage:
 class PaperPage:
     """`/papers/{name}`: statements of a paper with measured results.
 
-    devices  links, one of them current
-    summary  all statements on that device
-    notes    sentences about devices whose results lack something
+    devices        links, one of them current
+    summary        all statements on that device, or those with one verdict
+    verdict        the chosen verdict, empty for all; verdict_links: links that choose one, with its count
+    board_links    a link per count of the scoreboard, by row; an empty address has no page
+    notes          sentences about devices whose results lack something
+    kernels        names of kernels, which the page sets as code
     """
 
     title: str
@@ -255,8 +263,12 @@ class PaperPage:
     paper: Paper
     devices: tuple[Link, ...]
     summary: PaperSummary
+    verdict: str
+    verdict_links: tuple[Link, ...]
     scoreboard: Scoreboard
+    board_links: tuple[tuple[Link, ...], ...]
     notes: tuple[str, ...]
+    kernels: frozenset[str]
     exhibits: tuple[ExhibitPart, ...]
     outlook: tuple[OutlookRow, ...]
     trial: TrialForm

@@ -5,10 +5,13 @@ import re
 RECORDED = " (recorded)"
 """Ending of the names of devices with only reference results."""
 
+CPU, THIS_CPU = "cpu", "CPU"
+"""Id of the CPU of this server, and its name on pages."""
+
 MAKER = re.compile(r"\bNVIDIA ")
 MEMORY = re.compile(r" \d+ ?GB\b[^(]*?(?= \(|, |$)")
 
 
 def short(name: str) -> str:
-    """Return the short name of a device: `H100` of `NVIDIA H100 80GB HBM3 (recorded)`, `2 × H200`, `cpu`."""
-    return MEMORY.sub("", MAKER.sub("", name)).replace(RECORDED, "")
+    """Return the short name of a device: `H100` of `NVIDIA H100 80GB HBM3 (recorded)`, `2 × H200`, `CPU`."""
+    return THIS_CPU if name == CPU else MEMORY.sub("", MAKER.sub("", name)).replace(RECORDED, "")

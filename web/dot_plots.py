@@ -57,7 +57,8 @@ def dot_plot(standings: Sequence[KernelSummary], colors: Sequence[str], what: st
     )
     ticks = tuple((_x(tick, end), f"{tick:g} ×") for tick in TICKS if tick <= end)
     dot = SINGULAR.get(what, what)
-    caption = f"Each dot is one {dot}: slowdown against its fastest kernel. Bar: geometric mean with 95 % CI."
+    with_ci = " with 95 % CI" if any(standing.low for standing in standings) else ""
+    caption = f"Each dot is one {dot}: slowdown against its fastest kernel. Bar: geometric mean{with_ci}."
     if rest := sum(row.beyond for row in rows):
         caption += f" {rest} values above {end:g}\u00a0× are at the end."
     return DotPlot(WIDTH, ROW * len(rows) + 24, ticks, rows, caption)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import Request, Response
 
@@ -11,9 +12,21 @@ from web.form_actions import local_path
 from web.problem_hints import problem_text
 from web.rendering import render
 
+TITLES = {422: "This choice is not possible"}
+"""Status → title of its page, if it is not the name of the status."""
+
 MACHINE_PATHS = ("/api/", "/static/", "/healthz", "/readyz", "/metrics")
 
 Handler = Callable[[Request, Any], Awaitable[Response]]
+
+
+def _rest(request: Request, detail: str) -> str:
+    """Return the address of a refused page without the parameter that the message begins with, or without any."""
+    pairs = request.query_params.multi_items()
+    if request.method != "GET" or not pairs:
+        return ""
+    left = [(name, value) for name, value in pairs if name != detail.partition(" ")[0]]
+    return request.url.path + (f"?{urlencode(left)}" if left and len(left) < len(pairs) else "")
 
 
 def as_page(handler: Any) -> Handler:
@@ -33,10 +46,10 @@ def as_page(handler: Any) -> Handler:
                 "Sign in", "", local_path(request.query_params.get("next", "")), problem["detail"]
             )
             return render(request, "sign_in.html", sign_in_page, 401)
-        title = problem["title"].capitalize()
-        page = render(
-            request, "error.html", ErrorPage(title, "", problem["status"], problem_text(problem)), problem["status"]
-        )
+        status, detail = problem["status"], problem_text(problem)
+        title = TITLES.get(status, problem["title"].capitalize())
+        rest = _rest(request, detail) if status == 422 else ""
+        page = render(request, "error.html", ErrorPage(title, "", status, detail, rest), status)
         page.headers.update({name: v for name, v in response.headers.items() if name in ("retry-after", "allow")})
         return page
 

@@ -1,15 +1,14 @@
-"""Headline of the home page: the fastest Sparsight kernel against cuSPARSE, for every matrix that has both."""
+"""Headline of the home page: the best Sparsight kernel against the best cuSPARSE algorithm, matrix by matrix."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import geometric_mean
 
-from gpu_engine.competitors import BEST
+from gpu_engine.competitors import BEST, BEST_IN_WORDS
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.finding import Finding, Row
-from gpu_engine.findings.formats import findings
+from gpu_engine.findings.formats.choices import Choices
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
+from gpu_engine.verdicts.verdict import Verdict
 from web.plots.ratios import Ratios, ratio_plot
 
 VERDICTS = {"faster": "faster", "slower": "slower", "same": "equal or inconclusive"}
@@ -52,17 +51,22 @@ class Comparison:
         return geometric_mean(point.ratio for point in self.points)
 
 
-def compare(data: StudyData) -> Comparison:
-    """Return the comparison of the matrices with a time on both sides."""
-    points = [(point, finding) for finding in findings(data) for point in _points(finding)]
-    quiet = sorted((point for point, finding in points if not finding.busy), key=lambda point: -point.ratio)
-    return Comparison(tuple(quiet), len(points) - len(quiet))
+def compare(choices: Choices, data: StudyData) -> Comparison:
+    """Return the comparison of the page Formats: its matrices with a time of both; none with another baseline."""
+    choice = choices.sparsight if choices.baseline == BEST else None
+    verdicts = choice.verdicts if choice else {}
+    points = [
+        Point(i, data.matrix(i).name, choice.measurements[i].kernel, _looks(verdict), verdict.ratio)
+        for i, verdict in verdicts.items()
+        if choice and verdict.ratio
+    ]
+    return Comparison(tuple(sorted(points, key=lambda point: -point.ratio)), choices.busy)
 
 
 def sentence(comparison: Comparison, device: str) -> str:
-    """Return on how many matrices the fastest Sparsight kernel is faster than cuSPARSE."""
+    """Return on how many matrices the fastest Sparsight kernel is faster than cuSPARSE's best algorithm."""
     faster, total = comparison.count("faster"), len(comparison.points)
-    return f"On the {device}, the best Sparsight kernel beats cuSPARSE on {faster} of {total} matrices"
+    return f"On the {device}, the best Sparsight kernel beats {BEST_IN_WORDS} on {faster} of {total} matrices"
 
 
 def details(comparison: Comparison) -> str:
@@ -93,13 +97,5 @@ def table(comparison: Comparison) -> Table:
     return Table(heads, tuple((p.name, p.kernel, units.ratio(p.ratio), VERDICTS[p.verdict]) for p in comparison.points))
 
 
-def _points(finding: Finding) -> Iterator[Point]:
-    """Yield the point of a finding, or nothing if one side has no time."""
-    ours = next((row for row in finding.rows if row.measurement.format != BEST.partition("/")[0]), None)
-    if finding.baseline == BEST and ours is not None and ours.ratio and any(row.label == BEST for row in finding.rows):
-        yield Point(finding.matrix_id, finding.title, ours.measurement.kernel, _verdict(finding, ours), ours.ratio)
-
-
-def _verdict(finding: Finding, row: Row) -> str:
-    """Return the verdict of a row; on timings too noisy to name a fastest kernel, it is inconclusive."""
-    return row.word if finding.leaders and row.word in ("faster", "slower") else "same"
+def _looks(verdict: Verdict) -> str:
+    return verdict.kind if verdict.kind in REST or verdict.kind == "faster" else "same"

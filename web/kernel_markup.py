@@ -11,6 +11,9 @@ from gpu_engine.findings.finding import Finding
 PART = r"[\w/+*]"
 """Characters that continue a name, so that `csr/vector` does not match in `csr/vector+rcm`."""
 
+KERNEL = re.compile(rf"(?<!{PART})((?:[a-z][a-z0-9-]*|p[A-Z]{{3}})/[a-z][\w*-]+(?:\+[\w-]*\w)*)")
+"""Pattern of the name of a kernel: format and variant, then its options."""
+
 
 def as_code(sentence: str, findings: Iterable[Finding]) -> Markup:
     """Return a sentence as escaped HTML in which the kernels of these findings are code."""
@@ -28,6 +31,12 @@ def in_code(sentence: str, names: Collection[str]) -> Markup:
     if not names:
         return escape(sentence)
     parts = _any_of(frozenset(names)).split(sentence)
+    return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
+
+
+def kernels_in_code(sentence: str) -> Markup:
+    """Return a sentence as escaped HTML in which everything that is written like a kernel is code: `csr/vector`."""
+    parts = KERNEL.split(sentence)
     return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
 
 

@@ -143,6 +143,11 @@ class KernelTable:
     folded: tuple[KernelRow, ...]
     notes: tuple[str, ...]
 
+    @property
+    def is_judged(self) -> bool:
+        """Whether there are verdicts and break-even points: noisy timings have none."""
+        return any(row.verdict for row in (*self.rows, *self.folded))
+
 
 @dataclass(frozen=True, slots=True)
 class Use:

@@ -37,6 +37,7 @@ from web.views import (
     library,
     matrices,
     measure,
+    paper_choice,
     papers,
     service,
 )
@@ -183,9 +184,9 @@ def show_library(request: Request, database: DatabaseDep) -> Response:
 @router.get("/papers/{name}")
 def show_paper(name: str, request: Request, database: DatabaseDep) -> Response:
     """Return the page of a paper."""
-    options = parse_options(request.query_params.multi_items(), ("device", "matrix"))
+    options = parse_options(request.query_params.multi_items(), paper_choice.PARAMETERS)
     with reading(request, database) as session:
-        return render(request, "paper.html", papers.paper_page(session, request.app.state.pages, name, **options))
+        return render(request, "paper.html", papers.paper_page(session, request.app.state.pages, name, options))
 
 
 @router.get("/docs/{name}")

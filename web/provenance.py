@@ -73,7 +73,7 @@ def name_provenance(figure: go.Figure, title: str, lines: Sequence[str]) -> None
 
 def _names(session: Session) -> dict[str, str]:
     """Return the names of devices by id; unlike in tables, a CPU has its model name."""
-    return {row.id: f"{row.info['name']} ({row.id})" for row in list_devices(session)} | device_names(session)
+    return device_names(session) | {row.id: f"{row.info['name']} ({row.id})" for row in list_devices(session)}
 
 
 def _dates(session: Session, results: Results, devices: Sequence[str]) -> str:

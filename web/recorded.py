@@ -15,6 +15,7 @@ from web.device_labels import short
 from web.results import device_names, results_of
 from web.selection import Selection
 from web.single_flight import SingleFlightCache
+from web.studies.answers.formats_settings import settings
 from web.studies.formats import FORMATS
 
 
@@ -58,10 +59,11 @@ def recorded_formats(session: Session) -> ReferenceSummary | None:
 
 def _read(session: Session, device: str, version: str) -> ReferenceSummary:
     results = results_of(session, FORMATS.name, Selection(device=(device,)))
+    setting = next(settings(results), None)
     return ReferenceSummary(
         version[:12],
         device,
         short(device_names(session)[device]),
-        headline.compare(results.data),
+        headline.compare(setting.choices, results.data) if setting else headline.Comparison((), 0),
         {finding.matrix_id: finding.leaders[0] for finding in findings(results.data) if finding.leaders},
     )

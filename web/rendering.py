@@ -14,7 +14,7 @@ from web import assets, places
 from web.device_labels import short
 from web.documents import href, linked
 from web.glossary_help import explained_terms, kernel_name, with_help
-from web.kernel_markup import as_code, backticks, breakable, in_code, labels
+from web.kernel_markup import as_code, backticks, breakable, in_code, kernels_in_code, labels
 from web.palette import mark_of
 from web.problem_hints import HINTS
 from web.share import share_of
@@ -46,7 +46,10 @@ def _templates() -> Jinja2Templates:
     environment.filters["short_device"] = short
     environment.filters |= {
         f.__name__: f
-        for f in (archive_of, as_code, backticks, breakable, in_code, kernel_name, labels, linked, snippet, with_help)
+        for f in (
+            *(archive_of, as_code, backticks, breakable, in_code, kernel_name, kernels_in_code, labels, linked),
+            *(snippet, with_help),
+        )
     }
     return Jinja2Templates(env=environment)
 

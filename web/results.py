@@ -78,9 +78,8 @@ class Results:
 
 
 def device_names(session: Session) -> dict[str, str]:
-    """Return the names of devices by id: the GPU model with its id, or the name of a device with reference results."""
-    here = {row.id: row.info for row in devices.list_devices(session) if row.info["backend"] == "cuda"}
-    named = {device: f"{info['name']} ({device})" for device, info in here.items()}
+    """Return the names of all devices by id."""
+    named = {row.id: devices.name_of(row) for row in devices.list_devices(session)}
     return named | {row.id: str(row.info["name"]) for row in recorded_results.list_devices(session)}
 
 

@@ -49,7 +49,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class ServiceDevice:
-    """A device; busy: share of the last day with a running job; note: why it runs no jobs."""
+    """A device; busy: share of the period with a running job; note: why it runs no jobs."""
 
     row: DeviceRowView
     busy: str
@@ -105,6 +105,7 @@ class ServicePage:
     under       sentence under the answer if all is well; concerns: what needs attention
     idle        why nothing runs; empty while a job runs
     job_count   number of stored jobs, as text
+    period      time of which the devices' busy share is, as text: 24 h, or since the start of the server
     crashes     sentence about crashed processes; empty if there are none
     access      None for readers who are not administrators
     """
@@ -124,6 +125,7 @@ class ServicePage:
     failures: tuple[Failure, ...]
     crashes: str
     devices: tuple[ServiceDevice, ...]
+    period: str
     routes: tuple[RouteTimes, ...]
     facts: tuple[tuple[str, str], ...]
     access: Access | None

@@ -80,22 +80,22 @@ def classify(features: Features, multiprocessors: int) -> tuple[tuple[ProblemCla
     # Light matrices need few threads; the largest of unequal ones finishes last; a part of a cut one has many rows.
     few = mean <= min(HEAVY, share) and largest <= UNLIKE * mean
     threads = 128 if few else 256
-    kind = "small, similar and uncut" if few else "large, unequal or cut"
+    kind = "small, similar, and uncut" if few else "large, unequal, or cut"
     filled = "the batch is large" if share == MOST else f"{BLOCKS_EACH} blocks per multiprocessor ({multiprocessors})"
     share = min(share, MOST_OF_FEW) if few else share
-    work = f"At most {share} work units per group: {filled}. {threads} threads per block: matrices are {kind}"
+    work = f"At most {share:,} work units per group: {filled}. {threads} threads per block: matrices are {kind}"
     classes = (
-        ProblemClass("narrow", LaunchConfig(work=share, threads=threads), f"At most {NARROW} columns. {work}."),
+        ProblemClass("narrow", LaunchConfig(work=share, threads=threads), f"At most {NARROW:,} columns. {work}."),
         ProblemClass(
             "wide",
             LaunchConfig(work=MOST, threads=512),
-            f"At most {SHARED_ELEMENTS} columns: few windows of x fit a multiprocessor, so each serves many rows and "
+            f"At most {SHARED_ELEMENTS:,} columns: few windows of x fit a multiprocessor, so each serves many rows and "
             "512 threads.",
         ),
         ProblemClass(
             "far",
             LaunchConfig(work=share, threads=threads),
-            f"More than {SHARED_ELEMENTS} columns: x stays in global memory. {work}.",
+            f"More than {SHARED_ELEMENTS:,} columns: x stays in global memory. {work}.",
         ),
     )
     return classes, np.searchsorted([NARROW, SHARED_ELEMENTS], features.columns).astype(np.int64)

@@ -8,6 +8,9 @@ COMPETITORS: tuple[Format, ...] = (*cusparse.FORMATS, cusparse_op.FORMAT, cuspar
 BEST = "cusparse/best"
 """Name of the fastest cuSPARSE algorithm on a matrix; it is derived from measurements, not a kernel."""
 
+BEST_IN_WORDS = "cuSPARSE’s best algorithm"
+"""BEST in a sentence."""
+
 
 def competitor_names(backend: str) -> tuple[str, ...]:
     """Return `cusparse/algorithm` of all algorithms on a back end; BEST is the fastest of them."""

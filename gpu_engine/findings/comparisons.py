@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from operator import itemgetter
 from statistics import geometric_mean, median
 
-from gpu_engine.findings.finding import share, share_text
+from gpu_engine.findings.finding import INTERVAL, share, share_text
 from gpu_engine.findings.overall_ranking import interval_of_mean
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.verdicts.verdict import Verdict, VerdictKind, compare, verdict_text
 
-SPREAD = (Head("geometric mean"), Head("95 % CI"), Head("lowest"), Head("highest"))
+SPREAD = (Head("geometric mean"), Head(INTERVAL), Head("lowest"), Head("highest"))
 """Heads of the cells that `spread` returns."""
 
 Floor = Callable[[Measurement], float | None]
@@ -68,7 +68,7 @@ def summary(comparisons: Sequence[Comparison], what: str) -> Table:
     counts = (Head(what), *SPREAD, *(Head(verdict_text(kind)) for kind in kinds))
     heads = (Head("of", numeric=False), Head("over", numeric=False), *counts)
     shares = (Head(f"% of {floor}", "geometric mean") for floor in floors)
-    return Table((*heads, *shares), tuple(rows))
+    return Table((*heads, *shares), tuple(rows)).without_empty(INTERVAL)
 
 
 def spread(values: Sequence[tuple[str, float]], text: Callable[[float], str] = units.ratio) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from statistics import geometric_mean
 from typing import Generic, Literal, TypeVar
 
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.verdict_reasons import Trial as Trial
+from gpu_engine.findings.verdict_reasons import reason_of_verdict
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 
@@ -34,6 +36,7 @@ class Conclusion:
 
     says     whether all, most, few, or none of its cases agree, or there is no case
     numbers  the numbers behind it, as text
+    why      one sentence with the cases that decide the verdict; of a statement without data, what is missing
     source   place in the paper: `Figure 6`, `§5.4`
     scope    matrices on which it was checked
     cases    number of cases on which it was checked; 0 without any
@@ -47,20 +50,7 @@ class Conclusion:
     source: str = ""
     scope: Scope = "paper"
     cases: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """Result of a statement on one case: whether it holds, and the number behind it.
-
-    factor  the number, if it is a ratio of times
-    reason  why it does not hold, in a few words; empty if unknown
-    """
-
-    holds: bool
-    number: str
-    factor: float | None = None
-    reason: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +85,14 @@ class Statement(Generic[Group]):
         """Return the conclusion from all trials of a scope, given as (name of the case, trial)."""
         if not trials:
             lacking = f"No {self.about} has the required timings."
-            return Conclusion(self.text, "no data", lacking, device, cache, self.place, scope)
+            return Conclusion(self.text, "no data", lacking, device, cache, self.place, scope, why=lacking)
         holding = sum(trial.holds for _, trial in trials)
         most = 2 * holding > len(trials)
         enough = holding == len(trials) or (self.mostly and most)
         says: Says = "agrees" if enough else "mostly" if most else "seldom" if holding else "disagrees"
         numbers = f"Holds for {holding} of {len(trials)}{_mean(trials)}. {_examples(trials)}{_reasons(trials)}"
-        return Conclusion(self.text, says, numbers, device, cache, self.place, scope, len(trials))
+        why = reason_of_verdict(trials, self.mostly)
+        return Conclusion(self.text, says, numbers, device, cache, self.place, scope, len(trials), why)
 
     def conclusions(
         self,

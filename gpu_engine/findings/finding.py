@@ -196,10 +196,11 @@ def interval_head(rounds: Iterable[int | None]) -> str:
     return INTERVAL if True not in few else RANGE if False not in few else f"{INTERVAL} or range"
 
 
-def with_interval_head(heads: Iterable[Head], measurements: Iterable[Measurement]) -> tuple[Head, ...]:
-    """Return the heads with that of the intervals adapted to the rounds of the measurements."""
+def with_intervals(table: Table, measurements: Iterable[Measurement]) -> Table:
+    """Return the table with the head of its intervals adapted to the rounds, or without them if it has none."""
     text = interval_head(m.rounds for m in measurements if m.median_s)
-    return tuple(replace(head, text=text) if head.text == INTERVAL else head for head in heads)
+    heads = (replace(head, text=text) if head.text == INTERVAL else head for head in table.heads)
+    return Table(tuple(heads), table.rows).without_empty(text)
 
 
 def interval_text(m: Measurement) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from gpu_engine.findings.finding import INTERVAL
 from gpu_engine.findings.overall_ranking import FAR, NEAR, KernelSummary, OverallRanking
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.text import units
@@ -55,9 +56,9 @@ def _lead(answer: OverallRanking) -> str:
     number = f"1 of {answer.contests + answer.busy + answer.empty}" if answer.contests == 1 else str(answer.contests)
     interval = f"95 % CI {first.low:.2f} – {first.high:.2f}, " if first.low and first.high else ""
     return (
-        f"{join(answer.level, NAMED)} {claim} over {number} {answer.what} {answer.where}: "
-        f"mean slowdown{of} {units.ratio(first.mean)} ({interval}worst {units.ratio(worst)} on {name}), "
-        f"fastest or tied on {units.percent(first.wins / answer.contests)}"
+        f"{join(answer.level, NAMED)} {claim} over {number} {answer.what} {answer.where}. "
+        f"Mean slowdown{of}: {units.ratio(first.mean)} ({interval}worst {units.ratio(worst)} on {name}). "
+        f"Fastest or tied on {units.percent(first.wins / answer.contests)}"
     )
 
 
@@ -65,13 +66,13 @@ def _baseline(answer: OverallRanking) -> str:
     baseline = next((standing for standing in answer.standings if standing.label == answer.baseline), None)
     if baseline is None or baseline.label in answer.level:
         return ""
-    return f"; mean slowdown of {baseline.label} {units.ratio(baseline.mean)}"
+    return f". Mean slowdown of {baseline.label}: {units.ratio(baseline.mean)}"
 
 
 HEADS = (
     Head("kernel", numeric=False),
     Head("mean slowdown", "× fastest"),
-    Head("95 % CI"),
+    Head(INTERVAL),
     Head("fastest or tied", "% of groups"),
     Head("worst", "slowdown"),
     Head("missing", "or failed"),
@@ -88,7 +89,7 @@ def table(answer: OverallRanking, standings: Iterable[KernelSummary]) -> Table:
             for standing in standings
         )
         return Table(HEADS_OF_ONE, tuple(cells))
-    return Table(HEADS, tuple(_row(standing, answer) for standing in standings))
+    return Table(HEADS, tuple(_row(standing, answer) for standing in standings)).without_empty(INTERVAL)
 
 
 def _row(standing: KernelSummary, answer: OverallRanking) -> tuple[str, ...]:

@@ -37,6 +37,18 @@ class Printed:
         """Return whether a number rounds to at most the upper end, for `at most 5`."""
         return value < self.most
 
+    def range_text(self, unit: str = "") -> str:
+        """Return the numbers for which `holds` is true: `1.05 to 1.15`; unit: follows the number, with its space."""
+        return f"{self.least:g} to {self.most:g}{unit}"
+
+    def reached_text(self, unit: str = "") -> str:
+        """Return the numbers for which `is_reached` is true: `1.45 or more`."""
+        return f"{self.least:g}{unit} or more"
+
+    def kept_text(self, unit: str = "") -> str:
+        """Return the numbers for which `is_kept` is true: `less than 5.5 GFLOP/s`."""
+        return f"less than {self.most:g}{unit}"
+
 
 def _half_unit(printed: str) -> float:
     """Return half a unit of the last digit: 0.05 for `1.5`, 0.5 for `10`."""

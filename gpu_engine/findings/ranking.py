@@ -54,9 +54,9 @@ class Ranking:
         """
         if not self.leaders:
             return self.busy
-        doubt = f"; {join([name(m) for m in self.unsettled], NAMED)} may be equally fast (inconclusive)"
+        doubt = f" {join([name(m) for m in self.unsettled], NAMED)} may be equally fast (inconclusive)."
         claim = f"{join([name(m) for m in self.leaders], NAMED)} {self.claim} {where}: {', '.join(filter(None, facts))}"
-        return f"{claim}{doubt if self.unsettled else ''}."
+        return f"{claim}.{doubt if self.unsettled else ''}"
 
 
 def rank(measurements: Iterable[Measurement], beside: Sequence[Measurement] = ()) -> Ranking:

@@ -11,6 +11,7 @@ import numpy as np
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource, digest
 from gpu_engine.errors import KernelError, LayoutTooLargeError
+from gpu_engine.text.units import number
 
 
 class Layout(Protocol):
@@ -244,7 +245,7 @@ def inverse(permutation: Any) -> Any:
 def check_room(needed: float, allowed: float) -> None:
     """Raise LayoutTooLargeError if a layout of `needed` bytes exceeds the `allowed` bytes."""
     if needed > allowed:
-        raise LayoutTooLargeError(f"needs {needed / 1e9:.3g} GB of memory; the limit is {allowed / 1e9:.3g} GB")
+        raise LayoutTooLargeError(f"needs {number(needed / 1e9)} GB of memory; the limit is {number(allowed / 1e9)} GB")
 
 
 def lanes_for(entries: int, groups: int) -> int:

@@ -8,9 +8,8 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-import pynvml
-
 from gpu_engine.errors import UnknownDeviceError
+from gpu_engine.host.nvml import pynvml
 from gpu_engine.records import BACKENDS, Backend, DeviceInfo
 
 DEVICE_HELP = "cpu, cuda:0 …, cuda:all, or auto: the first GPU (scaling: all GPUs), or the CPU without a GPU"
@@ -24,7 +23,7 @@ TOGETHER = "cuda:all"
 def list_devices() -> tuple[DeviceInfo, ...]:
     """Return the CPU, every GPU that CUDA_VISIBLE_DEVICES allows, and all GPUs together if there are several."""
     gpus = _gpus()
-    return (_cpu(), *gpus, *_together(gpus))
+    return (cpu_device(), *gpus, *_together(gpus))
 
 
 def gpu_uuids() -> frozenset[str]:
@@ -61,7 +60,8 @@ def find_device(name: str, several: bool = False, backends: Collection[Backend] 
     raise UnknownDeviceError(f"Unknown device {name!r}. Available devices: {ids} (or auto).")
 
 
-def _cpu() -> DeviceInfo:
+def cpu_device() -> DeviceInfo:
+    """Return the CPU of this host, without asking NVML."""
     cores = len(os.sched_getaffinity(0))
     return DeviceInfo(
         id="cpu",

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import cupy
-import pynvml
 
 from gpu_engine.errors import DeviceError, DeviceLostError, DeviceMemoryError
+from gpu_engine.host.nvml import pynvml
 
 LOST = {
     100: "no device",

@@ -32,7 +32,7 @@ class RankIterations:
         self._steps: tuple[Step, ...] = ()
         self._phases: dict[str, list[float]] = {"compute": [], "exchange": []}
         self._fields: dict[str, Any] = {
-            "entries_by_device": tuple(span.entries for span in self._ranks.spans),
+            "nonzeros_by_device": tuple(span.entries for span in self._ranks.spans),
             "stored_bytes": self._ranks.stored_bytes,
         }
         # Bytes of an iteration that reads and writes one segment, the minimum of all iterations.

@@ -266,7 +266,7 @@ def _cut(stored: SharedMatrix, devices: Sequence[Device], cut: CutName) -> Seque
 def _part_fields(stored: SharedMatrix, spans: Sequence[Span]) -> dict[str, Any]:
     """Return the fields of the record about the partitions."""
     return {
-        "entries_by_device": tuple(span.entries for span in spans),
+        "nonzeros_by_device": tuple(span.entries for span in spans),
         "stored_bytes": stored_bytes(stored, spans),
     }
 

@@ -14,7 +14,7 @@ from gpu_engine.errors import DeviceError
 from gpu_engine.formats import find_kernel
 from gpu_engine.formats.base import Launch, array_module, transpose
 from gpu_engine.formats.csc import CscLayout
-from gpu_engine.host.device import find_device, list_devices, uuid_at
+from gpu_engine.host.device import cpu_device, list_devices, uuid_at
 from gpu_engine.measure.stopwatch import now
 from gpu_engine.operators import autotune, choice
 from gpu_engine.operators.choice import SHARED, Choice
@@ -97,7 +97,7 @@ class Source:
     def device(self) -> DeviceInfo:
         """Device of the arrays; raises DeviceError if NVML does not list it."""
         if self.ordinal is None:
-            return find_device("cpu")
+            return cpu_device()
         import cupy
 
         uuid = uuid_at(cupy.cuda.runtime.deviceGetPCIBusId(self.ordinal))

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from gpu_engine.text.units import MISSING
+
 
 @dataclass(frozen=True, slots=True)
 class Head:
@@ -18,3 +20,14 @@ class Table:
 
     heads: tuple[Head, ...]
     rows: tuple[tuple[str, ...], ...]
+
+    def without_empty(self, text: str) -> "Table":
+        """Return the table without the columns of a head in which no row has a value."""
+        empty = {
+            place
+            for place, head in enumerate(self.heads)
+            if head.text == text and self.rows and all(row[place] in ("", MISSING) for row in self.rows)
+        }
+        heads = (head for place, head in enumerate(self.heads) if place not in empty)
+        rows = (tuple(cell for place, cell in enumerate(row) if place not in empty) for row in self.rows)
+        return Table(tuple(heads), tuple(rows)) if empty else self

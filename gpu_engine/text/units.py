@@ -14,6 +14,9 @@ MISSING = "–"
 THIN = "\u202f"
 """Narrow no-break space between a number and its unit."""
 
+PERCENT_MIN = 0.05
+"""Percentage below which one decimal would be 0.0."""
+
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 """The digits of an exponent as superscripts."""
 
@@ -92,9 +95,11 @@ def gflops(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Return a share of 1 in whole percent, with one decimal below ten percent."""
+    """Return a share of 1 in whole percent, with one decimal below ten percent; `< 0.1 %` for a smaller one."""
     if share is None or not math.isfinite(share):
         return MISSING
+    if 0 < abs(100 * share) < PERCENT_MIN:
+        return f"<{THIN}{2 * PERCENT_MIN:g}{THIN}%"
     return f"{_grouped(100 * share, 1 if 0 < abs(100 * share) < 9.95 else 0)}{THIN}%"
 
 
@@ -122,15 +127,15 @@ def rounds_text(rounds: int, spread: str) -> str:
 
 
 def ratio(value: float | None) -> str:
-    """Return a ratio with two decimals: `1.24 ×`."""
-    return MISSING if value is None or not math.isfinite(value) else f"{_grouped(value, 2)}{THIN}×"
+    """Return a ratio with two decimals, and at most three significant digits: `1.24 ×`, `12.9 ×`, `143 ×`."""
+    return MISSING if value is None or not math.isfinite(value) else f"{_grouped(value, _ratio_decimals(value))}{THIN}×"
 
 
 def speedup(value: float | None) -> str:
     """Return a speedup: `1.24 ×`, below 1 for a slower kernel; at least two significant digits (`0.0031 ×`)."""
     if value is None or not math.isfinite(value):
         return MISSING
-    return f"{_grouped(value, max(2, _decimals(value, 2)))}{THIN}×"
+    return f"{_grouped(value, max(2, _decimals(value, 2)) if abs(value) < 1 else _ratio_decimals(value))}{THIN}×"
 
 
 def times(value: float | None) -> str:
@@ -185,6 +190,10 @@ def _decimals(value: float, digits: int) -> int:
     # Rounding first, because 9.999 rounds to a number with one more digit before the point.
     rounded = _rounded(value, digits)
     return max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+
+
+def _ratio_decimals(value: float) -> int:
+    return min(2, _decimals(value, 3))
 
 
 def _rounded(value: float, digits: int) -> float:

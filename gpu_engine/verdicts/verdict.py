@@ -31,6 +31,12 @@ The largest gap between the two runs of the control kernel on H200 GPUs, over 16
 GAP_AS_FACTOR = 10
 """Ratio of two times from which their gap is printed as a factor instead of percent."""
 
+SHOWN_MIN = 0.0005
+"""Relative gap below which one decimal of a percentage would be 0.0."""
+
+EXACT_MAX = 1000
+"""Factor from which it has more than three digits before the point, and none after it."""
+
 NO_CONTROL = "No control kernel in this run; noise assumed to be"
 """Sentence, without the assumed gap, that ends the reason of a verdict on records without a control kernel."""
 
@@ -127,7 +133,7 @@ def factor(ratio: float) -> float:
 
 def speedup_text(ratio: float) -> str:
     """Return `speedup 1.25×`, `slowdown 3.6×`, or `same time` if the ratio rounds to 1 at three digits."""
-    size = f"{factor(ratio):.3g}"
+    size = f"{factor(ratio):.3g}" if factor(ratio) < EXACT_MAX else f"{factor(ratio):,.0f}"
     return "same time" if size == "1" else f"{'speedup' if ratio > 1 else 'slowdown'} {size}×"
 
 
@@ -160,6 +166,8 @@ def interval_of_ratio(baseline: Measurement, other: Measurement) -> tuple[float,
 
 def gap_text(share: float) -> str:
     """Return a relative gap between two times as text: `12.0%`, or `a factor of 32` from GAP_AS_FACTOR on."""
+    if 0 < share < SHOWN_MIN:
+        return f"less than {2 * SHOWN_MIN:.1%}"
     return f"{share:.1%}" if 1 + share < GAP_AS_FACTOR else f"a factor of {1 + share:.0f}"
 
 
@@ -174,7 +182,7 @@ def _equivalence(ratio: float, interval: tuple[float, float], limit: float, marg
         doubt = f"No difference seen, but differences up to {largest:.1%} cannot be ruled out. Use more rounds."
         return Verdict("inconclusive", ratio, doubt)
     reason = (
-        f"The difference of {abs(ratio - 1):.1%} is within the noise ({limit:.1%}), "
+        f"The difference of {gap_text(abs(ratio - 1))} is within the noise ({gap_text(limit)}), "
         f"and a difference above {margin:.0%} is ruled out."
     )
     return Verdict("same", ratio, reason)

@@ -41,6 +41,7 @@ class Activity:
     """Jobs of the last day, the oldest part first.
 
     waiting, running  mean number of jobs in each part; failed: number of jobs that failed in it
+    period_s          seconds that `busy_s` covers: a day, or less if the service started later
     busy_s            seconds with a running job by device
     median_wait_s     of the jobs that started; None if there are none
     last_end          when the last job ended, in seconds since 1970; None if there is none
@@ -49,24 +50,34 @@ class Activity:
     waiting: tuple[float, ...]
     running: tuple[float, ...]
     failed: tuple[float, ...]
+    period_s: float
     busy_s: Mapping[str, float]
     median_wait_s: float | None
     last_end: float | None
 
+    def busy(self, device: str) -> float:
+        """Return the share of `period_s` with a running job."""
+        return self.busy_s.get(device, 0.0) / self.period_s
 
-def last_day(session: Session, now: float) -> Activity:
-    """Return the activity of the day that ends now, in seconds since 1970 of the database."""
+
+def last_day(session: Session, now: float, up_s: float = DAY_S) -> Activity:
+    """Return the activity of the day that ends now, in seconds since 1970 of the database.
+
+    up_s  seconds since the service started
+    """
     times = (JobRow.device, JobRow.state, JobRow.created_at, JobRow.started_at, JobRow.finished_at)
     recent = or_(JobRow.finished_at.is_(None), JobRow.finished_at > now - DAY_S)
-    return activity_of([JobTimes(*row) for row in session.execute(select(*times).where(recent))], now)
+    return activity_of([JobTimes(*row) for row in session.execute(select(*times).where(recent))], now, up_s)
 
 
-def activity_of(jobs: Sequence[JobTimes], now: float) -> Activity:
-    """Return the activity of the day that ends now."""
+def activity_of(jobs: Sequence[JobTimes], now: float, up_s: float = DAY_S) -> Activity:
+    """Return the activity of the day that ends now; up_s: as for `last_day`."""
+    period_s = min(DAY_S, max(1.0, up_s))
     runs = [(job.device, run) for job in jobs if (run := job.ran(now)) is not None]
     busy_s: dict[str, float] = {}
-    for device, run in runs:
-        busy_s[device] = busy_s.get(device, 0.0) + sum(_seconds([run], now))
+    for device, (start, end) in runs:
+        seconds = max(0.0, min(now, end) - max(now - period_s, start))
+        busy_s[device] = min(period_s, busy_s.get(device, 0.0) + seconds)
     waits = [job.started_at - job.created_at for job in jobs if job.started_at is not None and job.ran(now)]
     ends = [job.finished_at for job in jobs if job.finished_at is not None]
     failures = [job.finished_at for job in jobs if job.state == JobState.FAILED and job.finished_at is not None]
@@ -74,7 +85,8 @@ def activity_of(jobs: Sequence[JobTimes], now: float) -> Activity:
         waiting=_means([job.waited(now) for job in jobs], now),
         running=_means([run for _, run in runs], now),
         failed=_numbers(failures, now),
-        busy_s={device: min(DAY_S, seconds) for device, seconds in busy_s.items()},
+        period_s=period_s,
+        busy_s=busy_s,
         median_wait_s=median(waits) if waits else None,
         last_end=max(ends, default=None),
     )

@@ -208,7 +208,7 @@ class Dispatcher:
     def _keep_leases(self) -> None:
         """Renew the leases in a separate thread that cannot be blocked, and requeue jobs with expired leases."""
         pruned_at = 0.0
-        period = min(10.0, self._settings.lease_seconds / 6)
+        period = min(device_table.HEARTBEAT_S, self._settings.lease_seconds / 6)
         while True:
             self._guarded(self._beat)
             if time.monotonic() - pruned_at > PRUNE_S:

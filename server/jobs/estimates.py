@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sqlalchemy import select
@@ -28,6 +28,11 @@ DOUBT = 0.01
 
 SHORTEST_S = 1e-3
 """Minimum estimate in seconds."""
+
+COMPILE_S = {"cpu": 12.0}
+"""Seconds for which the first job of a study compiles its kernels, by backend; measured: 7 to 16 s on a CPU. Kernels of
+GPUs are compiled at installation, or one by one.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +80,17 @@ def outcomes(session: Session, study: Study, device: DeviceInfo) -> tuple[Outcom
         .limit(JOBS_MAX)
     )
     jobs = session.scalars(query).all()
+    first = jobs[-1].id if 0 < len(jobs) < JOBS_MAX else ""
     ids = {matrix_id for job in jobs for matrix_id in job.matrix_ids}
     rows = session.scalars(select(MatrixRow).where(MatrixRow.id.in_(ids)))
     known = {row.id: MatrixInfo(row.id, row.name, row.n_rows, row.n_cols, row.nnz) for row in rows}
-    return tuple(_outcomes(study, device, jobs, known))
+    return tuple(_outcomes(study, device, jobs, known, first))
 
 
 def _outcomes(
-    study: Study, device: DeviceInfo, jobs: Sequence[JobRow], known: Mapping[str, MatrixInfo]
+    study: Study, device: DeviceInfo, jobs: Sequence[JobRow], known: Mapping[str, MatrixInfo], first: str
 ) -> Iterator[Outcome]:
+    """Yield the outcomes of these jobs; first: id of the job that compiled the kernels."""
     for job in jobs:
         matrices = [known[matrix_id] for matrix_id in job.matrix_ids if matrix_id in known]
         if len(matrices) < len(job.matrix_ids):
@@ -95,7 +102,15 @@ def _outcomes(
             # An earlier release had other parameters.
             continue
         taken_s = (job.finished_at or 0.0) - (job.started_at or 0.0)
-        yield Outcome(expected(study, params, matrices, device, job.cases_total), taken_s)
+        features = expected(study, params, matrices, device, job.cases_total)
+        if job.id == first:
+            features = replace(features, study_s=features.study_s + compile_s(device, ()))
+        yield Outcome(features, taken_s)
+
+
+def compile_s(device: DeviceInfo, known: Sequence[Outcome]) -> float:
+    """Return the seconds for which a job compiles kernels: only the first one of a study and device does."""
+    return 0.0 if known else COMPILE_S.get(device.backend, 0.0)
 
 
 def corrected(job: Expected, known: Sequence[Outcome]) -> float:

@@ -95,7 +95,7 @@ def submit(
     # Count cases outside of a session, because an open read would block writers on SQLite.
     job = _job(request, study, params, device, matrices)
     job_features = estimates.expected(study, params, matrices, device, job.cases_total)
-    job.estimate_s = estimates.corrected(job_features, known)
+    job.estimate_s = estimates.corrected(job_features, known) + estimates.compile_s(device, known)
     try:
         with database.write() as session:
             return _queued(session, settings, request, idempotency_key, job, caller)

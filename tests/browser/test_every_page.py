@@ -10,8 +10,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from server.models import JobState
 from tests.browser.conftest import LIMIT_MS, Open, settle
-from tests.web.conftest import Lab, add_study
+from tests.samples.formats import study_of
+from tests.web.conftest import Lab, add_job, add_study
 
 PATHS = {
     "home": "/",
@@ -26,7 +28,7 @@ PATHS = {
     "scaling": "/scaling?job=j7",
     "jobs": "/jobs",
     "job": "/jobs/j4",
-    "two jobs": "/jobs/j1/compare?with=j2",
+    "two jobs": "/jobs/j9/compare?with=j1",
     "measure": "/measure?again=j1",
     "service": "/service",
     "history": "/history?matrix=m1&device=cpu",
@@ -56,6 +58,10 @@ REFUSED = {
 OTHER_LOOKS = pytest.mark.full("web/static/*", "web/templates/*", "tests/browser/test_every_page.py")
 """A page is as wide in the light as in the dark: the other two are looked at when the pages changed."""
 
+PLOTLY = """performance.getEntriesByType('resource').map((entry) => entry.name)
+    .filter((url) => url.includes('plotly'))"""
+"""What a page loads only when a figure is made interactive."""
+
 FOCUSABLE = """() => [...document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')]
     .filter((element) => element.checkVisibility() && !element.disabled)
     .filter((element) => element.type !== 'hidden' && element.tabIndex >= 0)
@@ -76,12 +82,13 @@ FOCUSABLE = """() => [...document.querySelectorAll('a[href], button, input, sele
 def test_every_page(lab: Lab, open_page: Open, width: int, scheme: str) -> None:
     for study, job in (("pagerank", "j8"), ("batched", "j6"), ("scaling", "j7")):
         add_study(lab.database, study, job, (lab.matrix, lab.hostile))
+    add_job(lab.database, "j9", "cpu", JobState.SUCCEEDED, study_of(lab.matrix))
     faults: dict[str, list[object]] = {}
     for name, path in {**PATHS, **READ, **REFUSED}.items():
         page = open_page(path, width, scheme)
         if folder := os.environ.get("SCREENSHOTS"):
             page.screenshot(path=str(Path(folder, f"{name}-{width}-{scheme}.png")), full_page=True)
-        faults[name] = [*wider(page)]
+        faults[name] = [*wider(page), *page.evaluate(PLOTLY)]
         # The keys go the same way on all screens.
         faults[name] += unreached(page) if name in PATHS and (width, scheme) == (1280, "light") else []
         faults[name] += violations(page)

@@ -1,14 +1,19 @@
 """What a person does: upload a file, measure, watch, cancel."""
 
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from gpu_engine.records import Measurement
+from gpu_engine.sampling.messages import checking, in_round
 from server import matrix_lifecycle
 from server.jobs.queue import get_job, publish_state
 from server.models import JobState
 from tests.browser.conftest import LIMIT_MS, Open
+from tests.browser.test_answers import SETTLED_MS, SHIFT_MAX, SHIFTS
 from tests.samples.formats import study_of, timed
 from tests.web.conftest import Lab, add_measurement
 
@@ -182,6 +187,39 @@ def test_a_race_goes_from_waiting_to_settled_and_ends_with_its_answer(lab: Lab, 
     page.locator("#job-answer", has_text="coo/segmented").wait_for()
     expect(page.locator("#job-race table")).to_have_count(0)
     expect(page.locator("#job-results tbody tr").first).to_contain_text("coo/segmented")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_of_a_job_stands_still_from_the_queue_to_the_answer(lab: Lab, open_page: Open, width: int) -> None:
+    page = open_page(f"/jobs/{lab.queued}", width)
+    page.evaluate(f"({SHIFTS})()")
+    shifts = [0.0]
+
+    def follow(*measured: Measurement, **values: Any) -> None:
+        with lab.database.write() as session:
+            job = get_job(session, lab.queued)
+            for name, value in values.items():
+                setattr(job, name, value)
+            publish_state(session, job)
+        for measurement in measured:
+            add_measurement(lab.database, lab.queued, measurement)
+        page.wait_for_timeout(SETTLED_MS)
+        shifts.append(page.evaluate("window.shifted"))
+
+    now = time.time()
+    follow(state=JobState.RUNNING, started_at=now, attempt=1)
+    follow(message=checking("csr/vector"))
+    records = study_of(lab.hostile)
+    interim = [{"case": m.case, "median_s": m.median_s, "low_s": None, "high_s": None, "rounds": 2} for m in records]
+    for count in (1, 2, 4):
+        follow(message=in_round(count, 9, "warm", ""), interim=interim[:count])
+    for start in range(0, len(records), 3):
+        follow(*records[start : start + 3], message=in_round(9, 9, "warm", ""))
+    follow(state=JobState.SUCCEEDED, finished_at=now + 20.0, interim=[])
+    page.locator("#job-results tbody tr").first.wait_for()
+    page.wait_for_timeout(SETTLED_MS)
+    shifts.append(page.evaluate("window.shifted"))
+    assert shifts[-1] <= SHIFT_MAX, shifts
 
 
 def test_a_running_job_is_stopped(lab: Lab, open_page: Open) -> None:

@@ -67,7 +67,7 @@ def test_a_chart_has_words_and_a_table(lab: Lab, open_page: Open) -> None:
     assert page.locator("#cases").get_by_role("table").locator("tbody tr").count() == 4
     page.goto("/formats?job=j1&matrix=m1&view=formats")
     chart = page.locator("#formats figure")
-    assert "csr/vector is fastest on cpu, warm" in (chart.text_content() or "")
+    assert "csr/vector is fastest on CPU, warm" in (chart.text_content() or "")
     interactive(chart)
     config = page.evaluate("document.querySelector('#formats-chart .plot')._context")
     assert (config["showSendToCloud"], config["plotlyServerURL"], config["displaylogo"]) == (False, "", False)

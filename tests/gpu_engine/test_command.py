@@ -102,7 +102,7 @@ def test_devices_that_share_a_matrix(
     ranks = ("pCSR/pagerank+fp64", "pCSR/pagerank+cpms2", "pCSR/pagerank+cpms4")
     expected = [("pCSR/p*", 1), ("pCSR/p*", 2), *((kernel, count) for count in (1, 2) for kernel in ranks)]
     assert [(m.kernel, m.details.devices) for m in found] == expected
-    assert found[1].details.entries_by_device == (163, 163)
+    assert found[1].details.nonzeros_by_device == (163, 163)
     said = capsys.readouterr().err.splitlines()
     lines = [line for line in said if line.startswith("  pCSR")]
     cold, ranked = found[1], found[7]

@@ -54,7 +54,7 @@ def worked(
         "partitioning": case.format,
         "strategy": variant if work == "cold" else "",
         "devices": devices,
-        "entries_by_device": (NNZ // devices,) * devices,
+        "nonzeros_by_device": (NNZ // devices,) * devices,
         "note": NOTE if device.endswith("cpu") else "",
     }
     return Measurement.of(case, device, ScalingDetails, median_s=median_s, **(values | fields))
@@ -112,7 +112,7 @@ def cold(matrix: str = "web", device: str = "cuda:0", partitioning: str = "pCSR"
             phases,
             matrix,
             device,
-            **({"entries_by_device": LOPSIDED[devices]} if strategy == "baseline" else {}),
+            **({"nonzeros_by_device": LOPSIDED[devices]} if strategy == "baseline" else {}),
         )
         for strategy, by_devices in seconds.items()
         for devices, phases in by_devices.items()
@@ -139,7 +139,7 @@ def cut_both_ways(matrix: str = "web", device: str = "cuda:0") -> list[Measureme
             matrix,
             device,
             {"balance": "rows"},
-            entries_by_device=LOPSIDED[devices],
+            nonzeros_by_device=LOPSIDED[devices],
         )
         for devices, seconds in {2: 6e-3, 4: 5e-3}.items()
     ]
@@ -165,7 +165,7 @@ def swept(slower: float = 1.0, device: str = "cuda:0") -> list[Measurement]:
                 worked(kernel, seconds if work == "cold" else 2e-3, 4, work, matrix, device, equal),
                 worked(
                     *(kernel, seconds * uneven, 4, work, matrix, device, {**options, "balance": "rows"}),
-                    entries_by_device=parts,
+                    nonzeros_by_device=parts,
                 ),
             ]
     return found

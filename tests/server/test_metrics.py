@@ -156,6 +156,10 @@ def test_a_database_that_is_away_is_a_metric(client: TestClient, database: Datab
     assert ("sparsight_measurements", frozenset()) not in found
 
 
+NO_PANEL = {"sparsight_info"}
+"""It has the version as a label, and always the value 1."""
+
+
 @pytest.mark.usefixtures("jobs")
 def test_documents_name_every_metric_and_dashboard_and_alerts_no_other(client: TestClient) -> None:
     client.get("/api/v1/jobs")
@@ -169,6 +173,16 @@ def test_documents_name_every_metric_and_dashboard_and_alerts_no_other(client: T
     dashboard = (DOCS / "monitoring" / "grafana.json").read_text(encoding="utf-8")
     for queries in (alerts, dashboard):
         assert set(NAME.findall(queries)) - samples == set()
+
+
+def test_every_series_has_a_panel(client: TestClient) -> None:
+    client.get("/api/v1/jobs")
+    families = text_string_to_metric_families(client.get("/metrics").text)
+    samples = {family.name: {sample.name for sample in family.samples} for family in families}
+    ours = {name: known | {name} for name, known in samples.items() if name.startswith("sparsight_")}
+    panels = json.loads((DOCS / "monitoring" / "grafana.json").read_bytes())["panels"]
+    asked = {name for panel in panels for target in panel["targets"] for name in NAME.findall(target["expr"])}
+    assert {name for name, known in ours.items() if not known & asked} == NO_PANEL
 
 
 def test_every_alert_has_its_row() -> None:

@@ -1,4 +1,4 @@
-"""Migration 0016: rows with former names get the present ones, and get the former ones back."""
+"""Migrations 0016 and 0017: rows with former names get the present ones, and get the former ones back."""
 
 from importlib import import_module
 from pathlib import Path
@@ -34,7 +34,13 @@ FORMER_RECORD: dict[str, Any] = {
     "floor_s": 0.25,
     "gather_floor_s": 0.3,
     "reference_gap": 0.01,
-    "details": {"same_bits": True, "same_layout": True, "problems": 7, "phases_s": {"pull": 0.4, "settle": 0.1}},
+    "details": {
+        "same_bits": True,
+        "same_layout": True,
+        "problems": 7,
+        "entries_by_device": [3, 4],
+        "phases_s": {"pull": 0.4, "settle": 0.1},
+    },
 }
 PRESENT_RECORD: dict[str, Any] = {
     "case": "m|csr+pattern-cpms2|warm|triangle=lower,start_segments=1,raise_at=0.001",
@@ -54,6 +60,7 @@ PRESENT_RECORD: dict[str, Any] = {
         "bitwise_reproducible": True,
         "reproducible_rebuild": True,
         "batch_size": 7,
+        "nonzeros_by_device": [3, 4],
         "phases_s": {"pull": 0.4, "norm": 0.1},
     },
 }
@@ -246,3 +253,24 @@ def test_a_translated_record_is_one_of_this_release() -> None:
     assert (measurement.roofline_s, measurement.gather_probe_s, measurement.aa_gap) == (0.25, 0.3, 0.01)
     assert isinstance(measurement.details, ProductDetails)
     assert (measurement.details.bitwise_reproducible, measurement.details.reproducible_rebuild) == (True, False)
+
+
+def test_a_database_of_0016_gets_the_name_that_came_after_it(url: str) -> None:
+    migrate(url, AFTER)
+    database = Database(url)
+    tables = tables_of(database)
+    early = {name: value for name, value in PRESENT_RECORD["details"].items() if name != "nonzeros_by_device"}
+    early_record = PRESENT_RECORD | {"details": early | {"entries_by_device": [3, 4]}}
+    with database.write() as session:
+        add_row(session, tables, "jobs", id="j", study="scaling", interim=[])
+        add_row(session, tables, "matrices", id="m", sha256="s")
+        columns = {"case_key": "m|a|warm|", "kernel": "a", "matrix_id": "m", "state": "ok"}
+        add_row(session, tables, "measurements", job_id="j", **columns, record=early_record)
+        add_row(session, tables, "recordings", id="r", study="scaling", device="d")
+        results = {"measurements": [early_record, UNNAMED], "traces": []}
+        add_row(session, tables, "recorded_results", recording_id="r", fingerprint="f", **results)
+    database.close()
+    migrate(url)
+    after = contents(url)
+    assert [row["record"] for row in after["measurements"]] == [PRESENT_RECORD]
+    assert after["recorded_results"][0]["measurements"] == [PRESENT_RECORD, UNNAMED]

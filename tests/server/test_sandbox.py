@@ -104,9 +104,18 @@ def test_a_fork_server_goes_on_after_whatever_its_process_did(tmp_path: Path, fo
     assert sorted(entry.name for entry in folder.iterdir()) == sorted(FILES)
 
 
+def test_a_prepared_fork_server_takes_the_first_task(tmp_path: Path, folder: Path) -> None:
+    sandbox.servers.close()
+    sandbox.servers.prepare()
+    (prepared,) = sandbox.servers.idle
+    sandbox.servers.warm()
+    sandbox.run(a_task(tmp_path), folder, ignore)
+    assert sandbox.servers.idle == [prepared]
+
+
 def test_a_fork_server_that_was_ended_is_replaced(tmp_path: Path, folder: Path) -> None:
     sandbox.run(a_task(tmp_path), folder, ignore)
-    for server in sandbox._idle:
+    for server in sandbox.servers.idle:
         server._process.kill()
         server._process.wait()
     sandbox.run(a_task(tmp_path), folder, ignore)

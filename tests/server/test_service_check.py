@@ -74,6 +74,14 @@ def test_jobs_of_a_device_that_is_gone(app: FastAPI, database: Database) -> None
     assert ids(check(app, database)) == ["device-away"]
 
 
+@pytest.mark.parametrize(("silent_s", "found"), [(15.0, []), (25.0, ["quiet"]), (65.0, ["no-worker"])])
+def test_a_worker_that_misses_heartbeats(app: FastAPI, database: Database, silent_s: float, found: list[str]) -> None:
+    devices.register(database, [CPU])
+    with database.write() as session:
+        session.execute(update(DeviceRow).values(seen_at=DeviceRow.seen_at - silent_s))
+    assert ids(check(app, database)) == found
+
+
 def test_a_running_job_without_its_worker(app: FastAPI, database: Database) -> None:
     devices.register(database, [CPU])
     add(database, "a", "running", lease_until=1.0)

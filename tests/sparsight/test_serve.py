@@ -13,11 +13,14 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
+from typer.testing import CliRunner
 
 from gpu_engine.errors import UnavailableError
 from gpu_engine.formats import kernel_names
+from server import sandbox
 from server.settings import Settings
 from sparsight import serve as serving
+from sparsight.cli import app
 from tests.battery import BATTERY
 from tests.conftest import AddMatrix
 from tools.service import LIMIT_S, MATRIX, Service
@@ -87,6 +90,24 @@ def await_a_running_job(url: str) -> None:
     headers = {"Last-Event-ID": "0"}
     with httpx.stream("GET", f"{url}/api/v1/events?topics=jobs", headers=headers, timeout=LIMIT_S) as stream:
         assert any(line.startswith("data:") and '"running"' in line for line in stream.iter_lines())
+
+
+def test_the_process_that_reads_files_starts_before_the_server(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    idle: list[int] = []
+    monkeypatch.setenv("SPARSIGHT_HOME", str(home))
+    monkeypatch.setattr(sandbox.servers, "prepare", lambda: idle.append(1))
+    monkeypatch.setattr(serving, "serve", lambda *_: idle.append(2))
+    assert CliRunner().invoke(app, ["serve", "--port", "0"], catch_exceptions=False).exit_code == 0
+    assert idle == [1, 2]
+
+
+def test_background_work_waits_for_the_process_that_reads_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[str] = []
+    monkeypatch.setattr(sandbox.servers, "warm", lambda: steps.append("warm"))
+    thread = serving._in_background(steps.append, "work")
+    thread.start()
+    thread.join()
+    assert steps == ["warm", "work"]
 
 
 def test_a_port_that_is_taken_is_named_with_a_way_out() -> None:

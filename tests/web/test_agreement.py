@@ -123,7 +123,7 @@ def test_the_sentences_on_one_graph_speak_of_the_same_run(path: str) -> None:
         for sentence, own in zip(pays(data), pairs.values(), strict=True):
             verdicts = Counter(pair.verdict for pair in own)
             graphs = "1 graph" if len(own) == 1 else f"{len(own)} graphs"
-            assert f"faster on {verdicts['faster']} of {graphs}, slower on {verdicts['slower']}." in sentence
+            assert f"Faster on {verdicts['faster']} of {graphs}, slower on {verdicts['slower']}." in sentence
             if len(own) == 1:
                 assert f": speedup {units.ratio(own[0].speedup)} over" in sentence
     assert seen

@@ -54,7 +54,7 @@ def test_a_figure_shows_what_its_address_says(client: TestClient, lab: Lab) -> N
         client.get("/api/v1/figures/formats?job=j1&matrix=m1&cache=cold&kernel=csr/scalar").text
     )
     assert [trace.name for trace in figure.data if trace.meta["role"] == "kernel"] == ["csr/scalar"]
-    assert figure.layout.annotations[0].text == "cnr-2000 · cpu · cold"
+    assert figure.layout.annotations[0].text == "cnr-2000 · CPU · cold"
 
 
 @pytest.mark.parametrize(

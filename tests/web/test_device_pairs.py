@@ -85,7 +85,7 @@ def test_the_page_has_both_devices_and_is_the_other_way_round_by_a_link(client: 
     shown = client.get("/devices/compare?first=cpu&second=cuda:0", headers=HTML)
     assert shown.status_code == 200
     said = words(shown.text)
-    assert all(name in said for name in (short(ON_GPU), CPU.id, *map(words, shown.context["sentences"])))
+    assert all(name in said for name in (short(ON_GPU), short(CPU.id), *map(words, shown.context["sentences"])))
     assert {row[0] for row in shown.context["kernels"].rows} == {"csr/scalar", "csr/vector", "coo/segmented"}
     swapped = client.get(shown.context["swap"].href, headers=HTML)
     assert [side.options for side in swapped.context["sides"]] != [side.options for side in shown.context["sides"]]

@@ -118,7 +118,7 @@ def test_kernels_by_matrices(client: TestClient, lab: Lab) -> None:
     times = {m.kernel: m.median_s for m in study_of("m1") if m.cache == "warm" and m.median_s}
     fastest = min(times.values())
     (own,) = (row for row in rows if row["matrix"] == "cnr-2000")
-    assert (own["device"], own["cache"]) == ("cpu", "warm")
+    assert (own["device"], own["cache"]) == ("CPU", "warm")
     assert float(own["fastest (µs)"]) == pytest.approx(1e6 * fastest, rel=1e-3)
     assert {k: float(own[k]) for k in times} == pytest.approx({k: t / fastest for k, t in times.items()}, abs=0.01)
 
@@ -128,7 +128,7 @@ def test_kernels_by_matrices_are_those_of_the_answer(client: TestClient, lab: La
     busy = [timed(f"csr/k{n}", 1e-3, matrix="m2", aa_gap=0.9) for n in range(8)]
     add_job(lab.database, "j41", "cpu", JobState.SUCCEEDED, [*many, *busy])
     best = client.get("/formats/tables/pivot.tex?job=j41").text
-    place = "cpu $\\cdot$ warm $\\cdot$ 6 of 8 kernels $\\cdot$ too noisy: 1 of 2"
+    place = "CPU $\\cdot$ warm $\\cdot$ 6 of 8 kernels $\\cdot$ too noisy: 1 of 2"
     assert f"{{Slowdown against the fastest kernel $\\cdot$ {place}. Bold:" in best
     assert r"\label{tab:formats-cpu}" in best
     assert [re.findall(r"\\bfseries (\S+)", line) for line in best.splitlines() if "cnr-2000" in line] == [["1.00"]]

@@ -190,3 +190,54 @@ def test_a_long_address_ends_in_an_ellipsis() -> None:
     assert [len(line) for line in lines] == [100, 100, 100]
     assert lines[-1].endswith("…")
     assert figure_svg.address_lines("http://x/", 700) == ["http://x/"]
+
+
+DASHED = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "2px,6px")
+
+
+@pytest.mark.parametrize("dash", DASHED)
+@pytest.mark.parametrize("symbol", ["circle", "square", "diamond", "triangle-up", "x"])
+def test_the_legend_draws_the_dashes_and_the_marker_of_a_line(dash: str, symbol: str) -> None:
+    drawn = root(
+        one(
+            *(
+                go.Scatter(
+                    x=[1, 2],
+                    y=[1, 2],
+                    name=name,
+                    mode="lines+markers",
+                    line={"dash": dash, "color": color, "width": 2},
+                    marker={"symbol": symbol, "size": 8, "color": color},
+                )
+                for name, color in (("a", "#0072b2"), ("b", "#d55e00"))
+            )
+        )
+    )
+    for color in ("#0072b2", "#d55e00"):
+        paths = drawn.findall(".//{*}path")
+        lines = [path for path in paths if path.get("stroke") == color and path.get("fill") == "none"]
+        assert len(lines) == 2, "the line and its sample in the legend"
+        assert len({path.get("stroke-dasharray") for path in lines}) == 1
+        assert bool(lines[0].get("stroke-dasharray")) == (dash != "solid")
+        marks = [path.get("d", "") for path in paths if path.get("fill") == color]
+        shapes = {shape(each) for mark in marks for each in mark.split("z") if each}
+        assert len(shapes) == 1, "the marks and the one in the legend"
+        sample = max((path.get("d", "") for path in lines), key=lambda d: "h" in d)
+        period = sum(map(float, (lines[0].get("stroke-dasharray") or "0").split()))
+        assert float(sample.partition("h")[2]) >= 2 * period, "two periods are visible"
+
+
+def shape(path: str) -> tuple[float, ...]:
+    """Corners of a mark relative to the first."""
+    if "a" in path:
+        return (float(len(path.split("a"))),)
+    x, y, *rest = map(float, re.findall(r"-?[\d.]+", path))
+    return tuple(round(each - (x, y)[place % 2]) for place, each in enumerate(rest))
+
+
+def test_a_title_that_is_wider_than_its_panel_ends_in_an_ellipsis() -> None:
+    assert text.fitted("short", 100, 10) == "short"
+    long = text.fitted("csr/thread+cpms4 · start_segments=1, raise_at=16, stall_ratio=0.98", 200, 10)
+    assert long.startswith("csr/thread")
+    assert long.endswith("…")
+    assert text.width(long, 10) <= 200

@@ -36,7 +36,7 @@ def test_it_starts_warm(client: TestClient, lab: Lab) -> None:
     both = get(client, "/formats?job=j1").context
     (answer,) = both["answers"]
     assert answer.sentence.startswith("csr/vector ")
-    assert "over 2 matrices on cpu, warm" in answer.sentence
+    assert "over 2 matrices on CPU, warm" in answer.sentence
 
 
 def test_chosen_matrices_without_results_are_counted(client: TestClient, lab: Lab, add_matrix: AddMatrix) -> None:
@@ -71,7 +71,7 @@ def test_a_lone_matrix_has_no_pair_to_choose(client: TestClient, lab: Lab) -> No
     context = get(client, "/formats?job=j1&matrix=m1").context
     assert [field.id for field in context["selects"]] == ["baseline"]
     assert [answer.sentence for answer in context["answers"]] == [
-        f"csr/vector is fastest of cnr-2000 on cpu: 800{THIN}µs."
+        f"csr/vector is fastest of cnr-2000 on CPU: 800{THIN}µs."
     ]
 
 
@@ -110,8 +110,8 @@ def test_a_device_with_more_matrices_comes_before_one_with_more_jobs(client: Tes
         add_job(lab.database, f"j{number}", "cuda:0", JobState.SUCCEEDED, study_of(lab.matrix, "cuda:0", 0.01))
     context = get(client, f"/formats?matrix={lab.matrix}&matrix={lab.hostile}").context
     assert [(line.finding.matrix_id, line.finding.device) for line in context["findings"]] == [
-        (lab.matrix, "cpu"),
-        (lab.hostile, "cpu"),
+        (lab.matrix, "CPU"),
+        (lab.hostile, "CPU"),
     ]
 
 
@@ -131,7 +131,7 @@ def test_the_address_chooses_everything(client: TestClient, lab: Lab) -> None:
     assert [line.finding.title for line in context["findings"]] == ["cnr-2000", HOSTILE]
     for line in context["findings"]:
         finding = line.finding
-        assert (finding.device, finding.cache, finding.baseline) == ("cpu", "cold", "coo/segmented")
+        assert (finding.device, finding.cache, finding.baseline) == ("CPU", "cold", "coo/segmented")
         assert [row.label for row in finding.rows] == ["coo/segmented", "csr/scalar"]
 
 
@@ -146,7 +146,7 @@ def test_a_set_of_matrices_is_kept_by_its_address(client: TestClient, lab: Lab) 
 
 def test_names_of_kernels_are_code(client: TestClient, lab: Lab) -> None:
     verdicts, ranking = (get(client, f"/formats?job=j1&view={view}").text for view in ("verdicts", "ranking"))
-    assert "<code>csr/vector</code> is fastest on cpu, warm" in verdicts
+    assert "<code>csr/vector</code> is fastest on CPU, warm" in verdicts
     assert re.search("<code>csr/vector</code> [^<]* over 2 matrices", ranking)
 
 
@@ -201,7 +201,7 @@ def test_the_papers_statements_and_its_equations_stand_on_the_page(client: TestC
         add_measurement(lab.database, "j1", timed(kernel, 1e-3))
     context = get(client, "/formats?job=j1&view=conclusions").context
     (table,) = (titled.table for titled in context["conclusions"].tables)
-    assert {row[-2:] for row in table.rows} == {("cpu", "warm")}
+    assert {row[-2:] for row in table.rows} == {("CPU", "warm")}
     (structure,) = (titled.table for titled in context["features"].tables)
     assert [f"{head.text} {head.unit}".rstrip() for head in structure.heads][-3:] == [
         "n_iter ELLR",
@@ -258,8 +258,8 @@ def test_a_matrix_and_its_transpose_are_shown_apart_and_beside_each_other(client
     both = get(client, address).context
     assert [line.finding.title for line in both["findings"]] == ["cnr-2000", "cnr-2000ᵀ"]
     assert [answer.sentence.partition(":")[0] for answer in both["answers"]] == [
-        "csr/vector is fastest of cnr-2000 on cpu",
-        "coo/segmented is fastest of cnr-2000ᵀ on cpu",
+        "csr/vector is fastest of cnr-2000 on CPU",
+        "coo/segmented is fastest of cnr-2000ᵀ on CPU",
     ]
     (section,) = (each for each in both["sections"] if each.id == "transpose")
     ((*_, own, own_s, other, other_s, ratio),) = section.tables[0].table.rows
@@ -281,7 +281,7 @@ def test_only_kernels_that_gave_the_same_bits_are_shown_where_that_is_chosen(cli
     address = f"/formats?device=cpu&matrix={lab.matrix}"
     assert "reproducible" not in {field.id for field in get(client, address).context["selects"]}
     (overview,) = get(client, address).context["overview"]
-    assert "not recorded on cpu, warm" in overview
+    assert "not recorded on CPU, warm" in overview
     measured = [
         timed("coo/segmented", 0.5e-3, bitwise_reproducible=False),
         timed("hyb/segmented", 0.6e-3, bitwise_reproducible=True, reproducible_rebuild=False),

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.formats.choices import compare_choices
+from gpu_engine.findings.formats.groups import group_by_facet
 from gpu_engine.records import Measurement
 from tests.samples.formats import timed
 from web import headline
@@ -27,8 +29,16 @@ def measured() -> list[Measurement]:
     return [*found, timed("csr/vector", 1e-4, matrix="without cuSPARSE")]
 
 
+def compared(measurements: list[Measurement]) -> headline.Comparison:
+    data = StudyData(measurements)
+    groups = {facet[0]: group for facet, group in group_by_facet(measurements).items()}
+    choices = compare_choices(groups, groups, data, "cpu")
+    assert choices
+    return headline.compare(choices, data)
+
+
 def test_each_matrix_with_both_is_a_dot_the_largest_gain_first() -> None:
-    comparison = headline.compare(StudyData(measured()))
+    comparison = compared(measured())
     assert [(p.name, p.kernel, round(p.ratio, 6), p.verdict) for p in comparison.points] == [
         ("a", "csr/vector", 2.0, "faster"),
         ("c", "csr/vector", 1.0, "same"),
@@ -47,13 +57,16 @@ def test_each_matrix_with_both_is_a_dot_the_largest_gain_first() -> None:
 
 
 def test_counts_and_dots_are_those_of_the_table() -> None:
-    comparison = headline.compare(StudyData(measured()))
+    comparison = compared(measured())
     counts = [comparison.count(verdict) for verdict in headline.VERDICTS]
     assert sum(counts) == len(comparison.points) == len(headline.picture(comparison).dots)
 
 
 def test_without_cusparse_there_are_no_points() -> None:
-    assert headline.compare(StudyData([timed("csr/vector", 1e-4, matrix="a")])).points == ()
+    assert (
+        compared([timed(k, s, matrix="a", **FLOORS) for k, s in (("csr/vector", 1e-4), ("ell/thread", 2e-4))]).points
+        == ()
+    )
 
 
 def test_a_ratio_far_from_the_others_lies_at_the_end_of_the_axis() -> None:

@@ -42,17 +42,17 @@ def test_the_fastest_and_those_that_ever_were_it_over_the_jobs(client: TestClien
     assert (
         history.chart.summary.replace(THIN, " ")
         .splitlines()[0]
-        .partition("On cpu, warm, ")[2]
+        .partition("On CPU, warm, ")[2]
         .partition("went from ")[2]
         .startswith("800 µs (csr/vector) to 790 µs (coo/segmented)")
     )
     rows = [tuple(cell.replace(THIN, " ") for cell in row[1:]) for row in history.table.rows]
     assert rows == [
-        ("j21", "cpu", "warm", "coo/segmented, fastest kernel", "790 µs", "782 µs – 798 µs", "–", "–"),
-        ("j21", "cpu", "warm", "csr/vector", "800 µs", "792 µs – 808 µs", "0.50 ×", "slower"),
-        ("j20", "cpu", "warm", "csr/vector, fastest kernel", "400 µs", "396 µs – 404 µs", "2.00 ×", "faster"),
-        ("j1", "cpu", "warm", "csr/vector, fastest kernel", "800 µs", "792 µs – 808 µs", "–", "–"),
-        ("j1", "cpu", "warm", "coo/segmented", "900 µs", "891 µs – 909 µs", "–", "–"),
+        ("j21", "CPU", "warm", "coo/segmented, fastest kernel", "790 µs", "782 µs – 798 µs", "–", "–"),
+        ("j21", "CPU", "warm", "csr/vector", "800 µs", "792 µs – 808 µs", "0.50 ×", "slower"),
+        ("j20", "CPU", "warm", "csr/vector, fastest kernel", "400 µs", "396 µs – 404 µs", "2.00 ×", "faster"),
+        ("j1", "CPU", "warm", "csr/vector, fastest kernel", "800 µs", "792 µs – 808 µs", "–", "–"),
+        ("j1", "CPU", "warm", "coo/segmented", "900 µs", "891 µs – 909 µs", "–", "–"),
     ]
 
 
@@ -66,9 +66,9 @@ def test_each_device_has_a_panel_and_one_job_is_no_history(client: TestClient, t
     assert get(client, "/matrices/m2").context["history"] is None
     add_job(twice.database, "j22", "cuda:0", JobState.SUCCEEDED, study_of("m1", "cuda:0", 0.02))
     page = get(client, "/matrices/m1").context["history"]
-    assert {row[2] for row in page.table.rows} == {"cpu", ON_GPU}
+    assert {row[2] for row in page.table.rows} == {"CPU", ON_GPU}
     figure = client.get(page.chart.url).json()
-    assert [each["text"] for each in figure["layout"]["annotations"]] == ["cpu, warm", f"{ON_GPU}, warm"]
+    assert [each["text"] for each in figure["layout"]["annotations"]] == ["CPU, warm", f"{ON_GPU}, warm"]
     cold = get(client, "/matrices/m1?cache=cold").context["history"]
-    assert {row[2] for row in cold.table.rows} == {"cpu", ON_GPU}, "j4 has measured cold alone"
+    assert {row[2] for row in cold.table.rows} == {"CPU", ON_GPU}, "j4 has measured cold alone"
     assert client.get("/api/v1/figures/history").status_code == 422

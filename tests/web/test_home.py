@@ -149,3 +149,11 @@ def test_home_says_that_reference_results_are_imported(client: TestClient, monke
     page = get(client, "/")
     assert said in page.text
     assert page.context["topics"] == "jobs,matrices"
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_the_devices_say_that_more_come_while_reference_results_are_imported(
+    client: TestClient, lab: Lab, monkeypatch: pytest.MonkeyPatch, running: bool
+) -> None:
+    monkeypatch.setattr(import_recordings, "is_running", lambda: running)
+    assert ('id="on-importing"' in get(client, "/").text) == running

@@ -87,6 +87,7 @@ def test_how_long_it_has_taken_and_will_take(client: TestClient, lab: Lab) -> No
     # A second attempt: only the estimate counts for what is left.
     (left,) = running["under"]
     assert left.startswith(f"About 1{THIN}min 5{THIN}s left")
+    assert " 3 of 16 cases " in left
     assert ("attempt 2" in running["foot"], "attempt 1" in over["foot"]) == (True, True)
     assert "position 1" in queued["pill"].text
     for job in ("j4", "j5"):

@@ -1,9 +1,11 @@
+import re
+
 import pytest
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats import findings
 from tests.samples.formats import timed
-from web.kernel_markup import as_code, breakable
+from web.kernel_markup import as_code, breakable, kernels_in_code
 
 FOUND = findings(StudyData([timed(kernel, 1e-3) for kernel in ("csr/vector", "csr/vector+rcm", "pCSR/p*", "a<b")]))
 
@@ -23,6 +25,21 @@ def test_names_of_kernels_are_code_and_nothing_else_is(sentence: str, html: str)
 
 def test_without_findings_a_sentence_is_escaped_text() -> None:
     assert as_code("csr/vector <i>", ()) == "csr/vector &lt;i&gt;"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "codes"),
+    [
+        ("csr/thread+unfused-cpms2, and cusparse/csr_alg1.", ["csr/thread+unfused-cpms2", "cusparse/csr_alg1"]),
+        ("pCSR/p*-opt reaches 12 GFLOP/s, 3.1 TB/s, 4 kB/s.", ["pCSR/p*-opt"]),
+        ("1/43/68/6 iterations in 16/32 bits; on 28/02.", []),
+        ("few-rows-2 12.9 × csr/vector, sellp-packed/t2.", ["csr/vector", "sellp-packed/t2"]),
+    ],
+)
+def test_what_is_written_like_a_kernel_is_code(sentence: str, codes: list[str]) -> None:
+    html = kernels_in_code(sentence)
+    assert re.findall("<code>(.*?)</code>", html) == codes
+    assert html.replace("<code>", "").replace("</code>", "") == sentence
 
 
 def test_lines_end_between_the_parts_of_a_name() -> None:

@@ -99,6 +99,9 @@ def test_noise_is_no_answer_and_no_verdict(client: TestClient, lab: Lab) -> None
     add_job(lab.database, "j31", GPU.id, JobState.SUCCEEDED, noisy)
     page = get(client, f"/matrices/{lab.matrix}?device={GPU.id}")
     assert page.context["card"].state.look == "busy"
+    table = page.context["kernels"]
+    assert not table.is_judged, "neither verdicts nor break-even points"
+    assert all(re.fullmatch(r"\d+ rounds?", row.spread) for row in (*table.rows, *table.folded))
     assert page.context["pictures"].lines is None
     assert {(row.verdict, row.is_choice) for row in page.context["kernels"].rows} == {("", False)}
     assert not re.search("[▲▼]|word (faster|slower)", page.text.partition('id="others"')[0])

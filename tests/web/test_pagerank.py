@@ -30,7 +30,7 @@ def test_times_of_a_cpu_are_called_so(client: TestClient, ranked: str) -> None:
     assert get(client, "/pagerank?device=cuda:0").context["caveat"] == ""
     both = get(client, "/pagerank?device=cuda:0&device=cpu").context
     assert both["caveat"]
-    assert [line.finding.device for line in both["findings"]] == [ON_GPU, "cpu"]
+    assert [line.finding.device for line in both["findings"]] == [ON_GPU, "CPU"]
 
 
 def test_where_figure_4_is_looked_for_there_is_a_link_to_it(client: TestClient, ranked: str) -> None:
@@ -129,7 +129,7 @@ def test_tables_stand_below_the_figure_they_belong_to(client: TestClient, ranked
     ids = {name: [section.id for section in sections] for name, sections in under.items()}
     assert ids == {"pagerank-gamma": ["top"], "pagerank-schedule": ["paper"]}
     (top,) = under["pagerank-gamma"]
-    assert top.tables[0].table.rows[0][:4] == ("luxembourg", "cpu", "1", "7")
+    assert top.tables[0].table.rows[0][:4] == ("luxembourg", "CPU", "1", "7")
 
 
 def test_downloads_have_the_traces(client: TestClient, ranked: str) -> None:

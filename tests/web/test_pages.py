@@ -155,6 +155,20 @@ def test_errors_are_pages_for_browsers_and_problems_for_programs(
         assert page.template.name == "error.html"
 
 
+@pytest.mark.parametrize(
+    ("url", "rest"),
+    [
+        ("/formats?job=j1&cache=hot", "/formats?job=j1"),
+        ("/formats?cache=hot", "/formats"),
+        ("/service?x=1", "/service"),
+        ("/jobs/none", ""),
+    ],
+)
+def test_a_refused_choice_keeps_the_others(client: TestClient, lab: Lab, url: str, rest: str) -> None:
+    assert get(client, url).context["rest"] == rest
+    assert not rest or get(client, rest).status_code == 200
+
+
 def test_an_error_page_says_what_to_do_in_the_words_of_the_pages(client: TestClient, lab: Lab) -> None:
     text = get(client, "/jobs/none").text
     assert HINTS["list_jobs"] in text
@@ -169,6 +183,7 @@ def test_static_files_never_go_stale(client: TestClient) -> None:
         response = client.get(url)
         assert media_type in response.headers["content-type"]
         assert "immutable" in response.headers["cache-control"]
+        assert response.headers["content-encoding"] == "gzip"
         assert client.get(url, headers={"Accept-Encoding": "identity"}).text == response.text
 
 

@@ -100,8 +100,9 @@ def test_what_is_said_is_what_the_findings_say(client: TestClient, measured: Any
     assert table.devices == (ON_GPU,)
     assert [each.statement for each in table.statements] == list(dict.fromkeys(c.statement for c in wanted))
     cells = [row.cells[0] for each in table.statements for row in each.rows]
-    texts = [" ".join(filter(None, (cell.numbers, cell.cases))) for cell in cells if cell]
-    assert texts == [c.numbers for c in wanted]
+    texts = [cell.why for cell in cells if cell]
+    assert texts == [c.why for c in wanted]
+    assert {cell.numbers for cell in cells if cell} <= {"", *(c.numbers for c in wanted)}
     assert cells[0] is not None
     assert cells[0].verdict == "agrees"
     assert "1.50\u202f×" in texts[0]
@@ -118,7 +119,7 @@ def test_where_nothing_is_measured_that_is_the_reason(client: TestClient) -> Non
     tables = [part.statements for part in response.context["exhibits"] if part.statements]
     rows = [row for table in tables for each in table.statements for row in each.rows]
     assert {table.devices for table in tables} == {("",)}
-    assert {(cell.verdict, cell.numbers) for row in rows for cell in row.cells} == {
+    assert {(cell.verdict, cell.why) for row in rows for cell in row.cells} == {
         (NOT_CHECKED, "No results of the study scaling.")
     }
     assert response.context["scoreboard"].rows == ()

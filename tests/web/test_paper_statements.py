@@ -9,7 +9,6 @@ from gpu_engine.records import Measurement
 from tests.samples.formats import timed
 from web.papers.components import StatementTable
 from web.papers.statements import (
-    FEW,
     NOT_CHECKED,
     VERDICTS,
     Verdict,
@@ -33,10 +32,11 @@ def verdict(
     study: str = "pagerank",
     numbers: str = "",
     cases: int = 9,
+    why: str = "",
 ) -> Verdict:
     """Return a verdict of a study."""
     place = ", ".join(filter(None, (device, setting)))
-    return Verdict(study, device, setting, Conclusion(text, says, numbers, place, cache, "Figure 4", scope, cases))
+    return Verdict(study, device, setting, Conclusion(text, says, numbers, place, cache, "Figure 4", scope, cases, why))
 
 
 def words(table: StatementTable | None) -> list[tuple[str, str, list[str]]]:
@@ -94,7 +94,7 @@ def test_the_cache_state_is_named_where_there_are_two() -> None:
     assert verdict_counts(found, H200) == "agrees (2), seldom (1)"
     board = scoreboard(found, H200)
     assert board.verdicts == VERDICTS
-    assert [(row.label, row.counts) for row in board.rows] == [(f"{H200}, warm", (2, 0, 1, 0, 0))]
+    assert [(row.label, row.counts) for row in board.rows] == [(H200, (2, 0, 1, 0, 0))]
 
 
 def test_the_study_is_named_only_where_two_judge_an_exhibit() -> None:
@@ -121,29 +121,23 @@ def test_only_the_papers_matrices_count() -> None:
     assert verdict_counts(found, H200) == "agrees"
 
 
-def test_long_numbers_are_folded_after_their_first_sentence() -> None:
-    table = statement_table([verdict("seldom", numbers=LONG), verdict("agrees", "B.", numbers="Holds for 1 of 1.")], "")
+def test_a_cell_has_the_reason_and_folds_the_numbers_of_several_cases() -> None:
+    few = verdict("agrees", "B.", numbers="Holds for 1 of 1.", cases=1, why="Measured: a 1.00 ×.")
+    with_reasons = verdict("disagrees", "C.", numbers="No. Reasons: x (1 of 1).", cases=1, why="Measured.")
+    table = statement_table([verdict("seldom", numbers=LONG, why="Why."), few, with_reasons], "")
     assert table is not None
     cells = [cell for each in table.statements for row in each.rows for cell in row.cells if cell]
-    assert [(cell.numbers, bool(cell.cases)) for cell in cells] == [
-        ("Holds for 1 of 3, geometric mean 1.20 ×.", True),
-        ("Holds for 1 of 1.", False),
-    ]
-    assert f"{cells[0].numbers} {cells[0].cases}" == LONG
-
-
-def test_numbers_of_few_matrices_are_not_folded() -> None:
-    table = statement_table([verdict("seldom", numbers=LONG, cases=FEW)], "")
-    assert table is not None
-    assert [(cell.numbers, cell.cases) for row in table.statements[0].rows for cell in row.cells if cell] == [
-        (LONG, "")
+    assert [(cell.why, cell.numbers) for cell in cells] == [
+        ("Why.", LONG),
+        ("Measured: a 1.00 ×.", ""),
+        ("Measured.", "No. Reasons: x (1 of 1)."),
     ]
 
 
 def test_a_cold_cache_with_fewer_statements_has_no_row_on_the_scoreboard() -> None:
     warm = [verdict("agrees"), verdict("mostly", "B.")]
     partly = scoreboard([*warm, verdict("agrees", cache="cold")], H200)
-    assert [(row.label, row.counts) for row in partly.rows] == [(f"{H200}, warm", (1, 1, 0, 0, 0))]
+    assert [(row.label, row.counts) for row in partly.rows] == [(H200, (1, 1, 0, 0, 0))]
     both = scoreboard([*warm, verdict("agrees", cache="cold"), verdict("agrees", "B.", cache="cold")], H200)
     assert [row.label for row in both.rows] == [f"{H200}, warm", f"{H200}, cold"]
     alone = scoreboard([verdict("agrees", cache="cold"), verdict("agrees", device=H100)], H200)
@@ -169,7 +163,7 @@ def test_verdicts_carry_the_device_of_their_results_and_the_rest_of_its_name_as_
     ]
     unjudged = [v for v in found if not v.device]
     assert [(v.study, v.word) for v in unjudged] == [("scaling", NOT_CHECKED)]
-    assert "scaling" in unjudged[0].conclusion.numbers
+    assert "scaling" in unjudged[0].conclusion.why
 
 
 def test_every_word_of_a_conclusion_has_a_column() -> None:

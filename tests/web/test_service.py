@@ -15,6 +15,7 @@ from server.models import DeviceRow, JobRow, JobState
 from server.roles import Role
 from server.tokens import Quotas
 from tests.web.conftest import CPU, PROFILE, Lab, add_job, get, words
+from web.views import service as views
 from web.views.service_tiles import bound_text
 
 TILES = ("queue", "running", "failed", "requests", "streams", "disk-home")
@@ -105,14 +106,29 @@ def test_running_jobs_come_first_then_the_queue_then_those_that_ended(client: Te
     assert (notes[lab.succeeded], jobs[1].ran) == ("", "–")
 
 
-def test_devices_have_their_use_and_their_bandwidth(client: TestClient, lab: Lab) -> None:
+def test_devices_have_their_use_and_their_bandwidth(
+    client: TestClient, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "_up_s", lambda *_: 1200.0)
     page = service(client)
     by_id = {device.row.id: device for device in page.context["devices"]}
     assert by_id["cpu"].row.chart.version == PROFILE.measured_at
     assert by_id["cuda:0"].row.chart is None
-    # A minute of a day.
-    assert float(by_id["cuda:0"].busy.split("\u202f")[0]) == pytest.approx(100 * 60 / 86400, abs=0.05)
+    # A minute of twenty.
+    assert float(by_id["cuda:0"].busy.split("\u202f")[0]) == pytest.approx(100 * 60 / 1200, abs=0.05)
+    assert page.context["period"] == "20\u202fmin 0\u202fs"
     assert client.get("/devices", follow_redirects=False).headers["location"] == "/service#devices"
+
+
+def test_a_worker_without_heartbeats_is_between_well_and_lost(client: TestClient, lab: Lab) -> None:
+    with lab.database.write() as session:
+        session.execute(update(DeviceRow).where(DeviceRow.id == "cpu").values(seen_at=DeviceRow.seen_at - 30.0))
+        session.execute(delete(JobRow).where(JobRow.id == lab.failed))
+    page = service(client)
+    assert (page.context["state"], [each.id for each in page.context["concerns"]]) == ("busy", ["quiet"])
+    states = {device.row.id: (device.row.state, bool(device.note)) for device in page.context["devices"]}
+    assert states["cpu"] == ("quiet", True)
+    assert states["cuda:0"] == ("alive", False)
 
 
 def test_tokens_and_the_audit_log_are_for_administrators_alone(

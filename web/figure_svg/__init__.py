@@ -70,7 +70,8 @@ def _panel(place: layout.Place, settings: dict[str, Any]) -> str:
     below = frame.shapes(panel, names, settings, "below")
     above = frame.shapes(panel, names, settings, "above")
     inside = f"<svg {box} {view}>{below}{frame.grid(panel)}{clipped}{above}</svg>"
-    return inside + free + frame.labels(place) + frame.annotations(panel, names, settings)
+    beside = frame.shapes(panel, names, settings, "beside")
+    return inside + free + beside + frame.labels(place) + frame.annotations(panel, names, settings)
 
 
 def _names(place: layout.Place) -> tuple[str, str]:

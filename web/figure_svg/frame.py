@@ -44,7 +44,7 @@ def labels(place: Place) -> str:
         room = place.cell[1] - place.cell[0]
         label = place.title["text"]
         size = max(9.0, min(size, size * room / (text.width(label, size) or 1.0)))
-        parts.append(text.draw(place.cell[0], y, label, size=size))
+        parts.append(text.draw(place.cell[0], y, text.fitted(label, room, size), size=size))
     return "".join(parts)
 
 
@@ -80,17 +80,32 @@ def _y_labels(place: Place) -> str:
 
 
 def shapes(panel: Panel, names: tuple[str, str], layout: Mapping[str, Any], layer: str) -> str:
-    """Return the shapes of a panel in a layer; names: those of its axes, such as `x2`."""
+    """Return the shapes of a panel in a layer; names: those of its axes, such as `x2`.
+
+    layer  `below` and `above` end at the edges of the panel; `beside` holds those at shares of both axes
+    """
     parts = []
     for shape in layout.get("shapes") or ():
         refs = shape.get("xref", "x"), shape.get("yref", "y")
-        if tuple(ref.split()[0] for ref in refs) != names or (shape.get("layer") or "above") != layer:
+        if tuple(ref.split()[0] for ref in refs) != names or _layer(shape, refs) != layer:
             continue
-        xs = [_ref(panel.x, refs[0], shape[name]) for name in ("x0", "x1")]
+        xs = [_x(panel.x, refs[0], shape, name) for name in ("x0", "x1")]
         ys = [_ref(panel.y, refs[1], shape[name]) for name in ("y0", "y1")]
         if None not in (*xs, *ys):
             parts.append(_shape(shape, [x for x in xs if x is not None], [y for y in ys if y is not None]))
     return "".join(parts)
+
+
+def _layer(shape: Mapping[str, Any], refs: tuple[str, str]) -> str:
+    return "beside" if all(ref.endswith(" domain") for ref in refs) else shape.get("layer") or "above"
+
+
+def _x(axis: Axis, ref: str, shape: Mapping[str, Any], name: str) -> float | None:
+    """Return the pixel of an end of a shape, which may be given in pixels from an anchor."""
+    if shape.get("xsizemode") != "pixel":
+        return _ref(axis, ref, shape[name])
+    anchor = _ref(axis, ref, shape["xanchor"])
+    return None if anchor is None else anchor + shape[name]
 
 
 def _shape(shape: Mapping[str, Any], xs: list[float], ys: list[float]) -> str:
@@ -98,7 +113,7 @@ def _shape(shape: Mapping[str, Any], xs: list[float], ys: list[float]) -> str:
     if shape["type"] == "rect":
         box = f'x="{min(xs):.1f}" y="{min(ys):.1f}" width="{max(xs) - min(xs):.1f}" height="{max(ys) - min(ys):.1f}"'
         return f'<rect {box} fill="{shape.get("fillcolor") or "none"}"{faint}/>'
-    style = line_style(line, line.get("color") or colors.STRONG)
+    style = line_style(line, colors.themed(line["color"]) if line.get("color") else colors.STRONG)
     return f'<path {style}{faint} d="M{xs[0]:.1f} {ys[0]:.1f}L{xs[1]:.1f} {ys[1]:.1f}"/>'
 
 

@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from web.figure_svg import bars, colors, text
-from web.figure_svg.marks import Trace, line_color, line_style, marker_path, marker_style, role
+from web.figure_svg.marks import Trace, dash_lengths, line_color, line_style, marker_path, marker_style, role
 
 KEY_PX, GAP_PX, LINE_PX, BAR_PX = 26, 18, 22, 300
 """Width of the sample of an entry, distance of entries, height of a line, and length of a color bar."""
+
+DASHED_PX = 54
+"""Width of the sample of a dashed line: two periods of the longest pattern of dashes."""
 
 RANK = 1000
 """Rank of an entry whose trace names none."""
@@ -32,23 +35,29 @@ def draw(data: Sequence[Trace], layout: Mapping[str, Any], left: float, top: flo
     listed = entries(data, layout)
     for trace in listed:
         label = str(trace["name"])
-        room = KEY_PX + text.width(label, 12)
+        key = _key_px(trace)
+        room = key + text.width(label, 12)
         if x > left and x + room > left + width:
             x, y = left, y + LINE_PX
-        parts += [_sample(trace, x, y), text.draw(x + KEY_PX, y, label)]
+        parts += [_sample(trace, x, y), text.draw(x + key, y, label)]
         x += room + GAP_PX
     return "".join(parts), (y + LINE_PX / 2 - top if listed else 0.0)
 
 
+def _key_px(trace: Trace) -> int:
+    """Return the width of the sample of an entry, with its distance to the label."""
+    is_dashed = "lines" in (trace.get("mode") or "") and bool(dash_lengths(trace.get("line", {})))
+    return DASHED_PX if is_dashed else KEY_PX
+
+
 def _sample(trace: Trace, x: float, y: float) -> str:
-    middle = x + KEY_PX / 2 - 3
+    key = _key_px(trace)
+    middle = x + key / 2 - 3
     if trace["type"] == "bar":
         return bars.swatch(trace, 0, f'x="{middle - 6:.1f}" y="{y - 6:.1f}" width="12" height="12"', is_entry=True)
     mode, parts = trace.get("mode") or "markers", []
     if "lines" in mode:
-        parts.append(
-            f'<path {line_style(trace.get("line", {}), line_color(trace))} d="M{x:.1f} {y:.1f}h{KEY_PX - 6}"/>'
-        )
+        parts.append(f'<path {line_style(trace.get("line", {}), line_color(trace))} d="M{x:.1f} {y:.1f}h{key - 6}"/>')
     if "markers" in mode:
         symbol, size, style = marker_style(trace, is_entry=True)
         parts.append(f'<path {style} d="{marker_path(symbol, middle, y, min(size, 11))}"/>')

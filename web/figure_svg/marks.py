@@ -60,9 +60,17 @@ def scatter(trace: Trace, panel: Panel) -> str:
 def line_style(line: Mapping[str, Any], color: str) -> str:
     """Return the attributes of a line."""
     width = line.get("width", 2)
-    lengths = DASHES.get(line.get("dash", "solid"))
-    dash = f' stroke-dasharray="{" ".join(f"{max(width, DASH_PX) * each:g}" for each in lengths)}"' if lengths else ""
+    lengths = dash_lengths(line)
+    dash = f' stroke-dasharray="{" ".join(f"{each:g}" for each in lengths)}"' if lengths else ""
     return f'fill="none" stroke="{color}" stroke-width="{width:g}"{dash}'
+
+
+def dash_lengths(line: Mapping[str, Any]) -> tuple[float, ...]:
+    """Return the lengths of the dashes and gaps of a line in pixels, from a name or `2px,6px`; none if it is solid."""
+    dash = line.get("dash") or "solid"
+    if dash.endswith("px"):
+        return tuple(float(each.removesuffix("px")) for each in dash.split(","))
+    return tuple(max(line.get("width", 2), DASH_PX) * each for each in DASHES.get(dash, ()))
 
 
 def line_color(trace: Trace) -> str:

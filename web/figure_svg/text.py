@@ -42,6 +42,16 @@ def wrapped(sentence: str, room: float, size: float) -> str:
     return "<br>".join(lines)
 
 
+def fitted(label: str, room: float, size: float) -> str:
+    """Return a label without markup, or its beginning with an ellipsis if it is wider than the room."""
+    letters = plain(label)
+    if "<" in label or width(label, size) <= room:
+        return label
+    while letters and width(f"{letters}…", size) > room:
+        letters = letters[:-1]
+    return f"{escape(letters.rstrip(), quote=False)}…"
+
+
 def draw(
     x: float, y: float, label: str, *, size: float = 12, anchor: str = "start", color: str = "", turn: int = 0
 ) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings.finding import INTERVAL, interval_text, with_interval_head
+from gpu_engine.findings.finding import INTERVAL, interval_text, with_intervals
 from gpu_engine.findings.history.records import HistoryPoint
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import MISSING, TIME, Unit, moment, ratio, seconds, unit_for
@@ -99,7 +99,6 @@ def table(info: Sequence[Panel]) -> Table:
     texts = ("queued, UTC", "job", "device", "cache", "kernel")
     heads = (*(Head(text, numeric=False) for text in texts), Head("time"), Head(INTERVAL))
     heads += (Head("time ratio", "to the job before"), Head("verdict", numeric=False))
-    heads = with_interval_head(heads, (point.measurement for point in _every(info)))
     rows = []
     for panel in info:
         for number, visit in reversed(list(enumerate(panel.visits))):
@@ -112,7 +111,7 @@ def table(info: Sequence[Panel]) -> Table:
                 against = (against[0], BUSY) if visit.is_busy else against
                 times = seconds(m.median_s), interval_text(m)
                 rows.append((moment(visit.queued_at), point.job_id[:8], *panel.place, name, *times, *against))
-    return Table(heads, tuple(rows))
+    return with_intervals(Table(heads, tuple(rows)), (point.measurement for point in _every(info)))
 
 
 def summary(info: Sequence[Panel]) -> str:

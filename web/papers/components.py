@@ -13,12 +13,12 @@ from web.papers.base import Exhibit, OutlookState
 class VerdictCell:
     """Verdict on a statement on one device.
 
-    numbers  how often it holds; cases: numbers of single cases, empty if numbers has them
+    why  one sentence with the cases that decide it; numbers: those of more cases, empty if why has them all
     """
 
     verdict: str
-    numbers: str
-    cases: str = ""
+    why: str
+    numbers: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,6 @@ from web.studies import page_of
 NOT_CHECKED = "not checked"
 VERDICTS = ("agrees", "mostly", "seldom", "disagrees", NOT_CHECKED)
 
-WHOLE_MAX = 90
-"""Largest number of characters that a cell shows unfolded."""
-
-FEW = 3
-"""Largest number of matrices whose numbers a cell always shows unfolded."""
-
 StatementKey = tuple[str, str]
 """Study and text of a statement."""
 
@@ -78,7 +72,7 @@ def verdicts(judges: Mapping[str, Judge], data_by_study: Mapping[str, Mapping[st
     known = {verdict.statement for verdict in all_verdicts}
     for study, judge in judges.items():
         for conclusion in judge(StudyData()):
-            unjudged = Verdict(study, "", "", replace(conclusion, numbers=f"No results of the study {study}."))
+            unjudged = Verdict(study, "", "", replace(conclusion, why=f"No results of the study {study}."))
             if unjudged.statement not in known:
                 known.add(unjudged.statement)
                 all_verdicts.append(unjudged)
@@ -131,8 +125,8 @@ def scoreboard(all_verdicts: Sequence[Verdict], chosen: str) -> Scoreboard:
     for verdict in papers_verdicts(all_verdicts):
         if verdict.is_checked:
             by_place.setdefault((verdict.device, verdict.setting, verdict.conclusion.cache), []).append(verdict)
-    several = len({cache for _, _, cache in by_place}) > 1
     by_place = {place: of_place for place, of_place in by_place.items() if _is_complete(place, by_place)}
+    several = len({cache for _, _, cache in by_place}) > 1
     rows = []
     for (device, setting, cache), of_place in sorted(by_place.items(), key=lambda place: place[0][0] != chosen):
         counts = Counter(verdict.word for verdict in of_place)
@@ -192,8 +186,7 @@ def _rows(group: Sequence[Verdict], devices: Sequence[str], with_cache: bool) ->
 
 
 def cell_of(verdict: Verdict) -> VerdictCell:
-    """Return the cell of a verdict; long numbers of more than FEW matrices are split after their first sentence."""
-    text = verdict.conclusion.numbers
-    is_few = 0 < verdict.conclusion.cases <= FEW
-    numbers, _, cases = text.partition(". ") if len(text) > WHOLE_MAX and not is_few else (text, "", "")
-    return VerdictCell(verdict.word, f"{numbers}." if cases else text, cases)
+    """Return the cell of a verdict; its numbers are empty if the reason has them all."""
+    conclusion = verdict.conclusion
+    has_all = conclusion.cases <= 1 and "Reasons:" not in conclusion.numbers
+    return VerdictCell(verdict.word, conclusion.why, "" if has_all else conclusion.numbers)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from web.device_labels import short
 from web.papers.base import Exhibit
@@ -23,7 +23,7 @@ class StatementSummary:
     """A statement with its verdict on the chosen device.
 
     exhibit  label of its figure or table; anchor: id of that section
-    numbers  how often it holds; cases: numbers of single cases, which the reader opens
+    why      one sentence with the cases that decide it; numbers: those of more cases, which the reader opens
     others   verdicts on the other devices, `–` without one
     """
 
@@ -31,8 +31,8 @@ class StatementSummary:
     anchor: str
     statement: str
     verdict: str
+    why: str
     numbers: str
-    cases: str
     others: tuple[str, ...]
 
 
@@ -40,29 +40,51 @@ class StatementSummary:
 class PaperSummary:
     """All statements of a paper on one device.
 
-    sentence  how many agree; counts: (verdict, number) of the checked ones
+    sentence  how many agree; counts: (verdict, number) of all statements, the unchecked ones last
+    place     device, setting, and cache state of the verdicts; label: its name
     others    names of the other devices
     checked   statements with a verdict, in the order of the paper; unchecked: those without
     """
 
     sentence: str
     counts: tuple[tuple[str, int], ...]
+    place: Place
+    label: str
     others: tuple[str, ...]
     checked: tuple[StatementSummary, ...]
     unchecked: tuple[StatementSummary, ...]
 
+    @property
+    def is_checked(self) -> bool:
+        """Whether any statement has a verdict."""
+        return any(number for word, number in self.counts if word != NOT_CHECKED)
+
+    def with_verdict(self, word: str) -> "PaperSummary":
+        """Return the summary with the statements of one verdict only; of all verdicts if it is empty."""
+        if not word:
+            return self
+        checked, unchecked = (
+            tuple(row for row in rows if row.verdict == word) for rows in (self.checked, self.unchecked)
+        )
+        return replace(self, checked=checked, unchecked=unchecked)
+
 
 def summary(
-    all_verdicts: Sequence[Verdict], exhibits: Sequence[Exhibit], rows: Sequence[ScoreboardRow], chosen: str
+    all_verdicts: Sequence[Verdict],
+    exhibits: Sequence[Exhibit],
+    rows: Sequence[ScoreboardRow],
+    chosen: str,
+    cache: str = "",
 ) -> PaperSummary:
     """Return the summary for one device, from the place of its first row in the scoreboard.
 
     rows    rows of the scoreboard, the chosen device first
     chosen  name of the device
+    cache   cache state of the verdicts; empty: that of the first row
     """
     papers = papers_verdicts(all_verdicts)
     places = [row.place for row in rows if any(row.counts[:-1])]
-    first = next((place for place in places if place[0] == chosen), None)
+    first = next((place for place in places if place[0] == chosen and cache in ("", place[2])), None)
     others = [place for place in places if place != first]
     by_place = {place: {v.statement: v for v in papers if _place(v) == place and v.is_checked} for place in places}
     known = list(dict.fromkeys(v.statement for v in all_verdicts))
@@ -77,10 +99,12 @@ def summary(
             words = tuple(by_place[place][statement].word if statement in by_place[place] else "–" for place in others)
             row = _row(exhibit, verdict or _unchecked(papers, statement, chosen) or example, bool(verdict), words)
             (checked if verdict else unchecked).append(row)
-    counts = Counter(row.verdict for row in checked)
+    counts = Counter(row.verdict for row in (*checked, *unchecked))
     return PaperSummary(
-        _sentence(counts, chosen),
-        tuple((word, counts[word]) for word in CHECKED),
+        _sentence(counts, short(chosen) + (f" with a {first[2]} cache" if first and first != places[0] else "")),
+        tuple((word, counts[word]) for word in VERDICTS),
+        first or (chosen, "", ""),
+        next((row.label for row in rows if row.place == first), chosen),
         tuple(row.label for row in rows if row.place in others),
         tuple(checked),
         tuple(unchecked),
@@ -99,18 +123,17 @@ def _unchecked(papers: Sequence[Verdict], statement: tuple[str, str], device: st
 def _row(exhibit: Exhibit, verdict: Verdict, is_checked: bool, others: tuple[str, ...]) -> StatementSummary:
     cell = cell_of(verdict)
     word = cell.verdict if is_checked else NOT_CHECKED
-    numbers = cell.numbers if is_checked or not verdict.is_checked else ""
-    return StatementSummary(
-        exhibit.label, exhibit.id, verdict.conclusion.statement, word, numbers, cell.cases if numbers else "", others
-    )
+    has_reason = is_checked or not verdict.is_checked
+    why, numbers = (cell.why, cell.numbers) if has_reason else ("", "")
+    return StatementSummary(exhibit.label, exhibit.id, verdict.conclusion.statement, word, why, numbers, others)
 
 
 def _sentence(counts: Counter[str], device: str) -> str:
-    """Return how many of the checked statements agree; at most 25 words."""
-    total = sum(counts.values())
+    """Return how many of the checked statements agree, in at most 25 words; device: its short name."""
+    total = sum(counts[word] for word in CHECKED)
     if not total:
         return "No statement of this paper is checked yet."
     first, *rest = (f"{counts[word]} {HERE[word]}{'s' if counts[word] == 1 else ''}" for word in CHECKED)
     less = [text for word, text in zip(CHECKED[1:], rest, strict=True) if counts[word]]
     ending = f"; {', '.join(less)}" if less else ""
-    return f"Of {total} checked statements, {first} on the {short(device)}{ending}."
+    return f"Of {total} checked statements, {first} on the {device}{ending}."

@@ -6,6 +6,9 @@ from itertools import groupby
 BOUNDS = (1.02, 1.1, 1.25, 1.5, 2.0)
 """Largest slowdown of each step of the color scale but the last."""
 
+LABEL_SHARE = 0.06
+"""Share of the columns that a group needs to have room for its label."""
+
 NOT_TRIED, FAILED = -1, -2
 """Steps of cells without a time."""
 
@@ -20,7 +23,7 @@ class HeatRow:
     """A kernel, or a choice of kernels.
 
     color, form   classes of its mark
-    mean, ci      geometric mean of the speedup over the baseline and its 95 % interval, as text
+    mean, ci      geometric mean of the speedup over the baseline and its 95 % interval, as text; empty without one
     wins          numbers of matrices on which it is faster, equal or inconclusive, and slower; None: the baseline
     cells         step of the color scale per matrix, 0 (fastest) … 5; −1: not tried; −2: failed
     note          number of matrices, if it did not run on all
@@ -74,6 +77,16 @@ class Heat:
     folded: tuple[HeatRow, ...] = ()
     setting: str = ""
     kind: str = "heat"
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether a row has an interval: with few matrices, none has one."""
+        return any(row.ci for row in (*self.rows, *self.folded))
+
+    @property
+    def unlabeled(self) -> tuple[str, ...]:
+        """Names and numbers of the groups that are too narrow for a label."""
+        return tuple(f"{name} {number}" for _, name, number in self.groups if number < LABEL_SHARE * len(self.columns))
 
     @property
     def open_column(self) -> int | None:

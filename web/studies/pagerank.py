@@ -152,8 +152,7 @@ PAGERANK = StudyPage(
     title="PageRank with reduced precision",
     lead="PageRank by power iteration, with matrix and ranks stored in fp64, in fp32, or as mantissa segments. Each "
     "iteration reads only the segments it needs.",
-    invitation="Open the matrix of a graph, choose the study pagerank, and press Measure. Or choose another device or "
-    "matrix.",
+    invitation="Open the matrix of a graph, choose PageRank, and press Measure. Or choose another device or matrix.",
     findings=findings,
     explore=answer.explore,
     drawer=pagerank_graph.drawer,

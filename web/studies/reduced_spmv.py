@@ -41,7 +41,7 @@ REDUCED_SPMV = StudyPage(
     title="Reduced-precision SpMV",
     lead="One PageRank SpMV (y = Aᵀp, one thread per row) that reads only the leading segments of A, p, or both, "
     "compared with fp64.",
-    invitation="Open the matrix of a graph, choose the study reduced_spmv and a GPU, and press Measure.",
+    invitation="Open the matrix of a graph, choose Reduced SpMV and a GPU, and press Measure.",
     findings=findings,
     explore=answer.explore,
     drawer=answer.drawer,

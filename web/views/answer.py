@@ -1,10 +1,12 @@
 """Overall ranking at the top of a study page: a sentence, a table, and a dot plot."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gpu_engine.findings.overall_ranking import TRIED_MIN, OverallRanking
 from gpu_engine.findings.overall_ranking_text import buckets, sentence, short, table, visible_rows
 from gpu_engine.text.units import percent
+from web import device_labels
 from web.components import AnswerSection, Choice, FoldedTable, KernelChooser, Link
 from web.dot_plots import dot_plot
 from web.kernels import PRESETS, preset, unfolded_labels
@@ -46,13 +48,17 @@ def _section(
     colors = [study.swatch(standing.measurement) for standing in first]
     return AnswerSection(
         sentence(answer),
-        short(answer, answers),
+        short(_with_short_name(answer), [_with_short_name(each) for each in answers]),
         tuple(standing.label for standing in answer.standings),
         table(answer, first) if first else None,
         tuple(FoldedTable(summary, table(answer, group)) for summary, group in buckets(answer, near, rest)),
         dot_plot(first, colors, answer.what) if answer.contests > 1 and answer.level else None,
         _note(answer, results),
     )
+
+
+def _with_short_name(answer: OverallRanking) -> OverallRanking:
+    return replace(answer, device=device_labels.short(answer.device))
 
 
 def _note(answer: OverallRanking, results: Results) -> str:

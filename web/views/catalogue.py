@@ -13,7 +13,7 @@ from server import catalogue, matrix_lifecycle, matrix_sets, recorded_results
 from server.documents import MATRICES_MAX
 from server.models import JobRow, MatrixRow, MatrixState, MeasurementRow, RecordedResultsRow, RecordingRow
 from web.components import Choice, Choices, Column, Link, LinkSwitch
-from web.device_labels import short
+from web.device_labels import CPU, THIS_CPU, short
 from web.forms import form_fields
 from web.matrix_contexts import CatalogueRowView, GeneratorForm, MatricesPage, MatrixSet
 from web.palette import mark_of
@@ -23,7 +23,6 @@ from web.selection import Selection, study_url
 from web.studies import PAGES
 from web.studies.formats import FORMATS
 from web.views.list_rows import matrix_row
-from web.views.matrix_devices import CPU, THIS_CPU
 
 PAGE = 50
 COLUMNS = (

@@ -19,4 +19,4 @@ def page(name: str) -> DocumentPage:
 
 def reference_page(openapi: Mapping[str, Any]) -> ReferencePage:
     """Return the API reference of an OpenAPI description."""
-    return ReferencePage("REST API", "", reference.groups(openapi), reference.shapes(openapi))
+    return ReferencePage("REST API reference", "", reference.groups(openapi), reference.shapes(openapi))

@@ -14,6 +14,7 @@ from server.result_sources import find_sources
 from server.results import matrix_features
 from web.components import Chart, Choice, Choices, Link, LinkSwitch
 from web.contexts import HistoryPage
+from web.device_labels import short
 from web.figures.case_history import CASE_HISTORY, info, summary
 from web.histories import HistoryView, history_view, other_caches
 from web.results import device_names
@@ -67,10 +68,11 @@ def _selects(session: Session, view: HistoryView) -> tuple[Choices, ...]:
     of_study = find_sources(session, subject.study, devices=known.devices)
     ids = tuple(dict.fromkeys(filter(None, (subject.matrix_id, *(m for job in of_study.jobs for m in job.matrix_ids)))))
     matrices = matrix_features(session, ids)
+    devices = tuple(Choice(d, short(names.get(d, d)), d == subject.device) for d in here)
     return (
         Choices("study", "study", "Study", tuple(Choice(p.name, p.link, p.name == subject.study) for p in PAGES)),
         Choices("matrix", "matrix", "Matrix", tuple(Choice(i, matrices[i].name, i == subject.matrix_id) for i in ids)),
-        Choices("device", "device", "Device", tuple(Choice(d, names.get(d, d), d == subject.device) for d in here)),
+        Choices("device", "device", "Device", devices),
     )
 
 

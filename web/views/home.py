@@ -15,7 +15,7 @@ from server.collection.fetcher import Fetcher
 from server.models import JobRow, MatrixRow, RecordedResultsRow, RecordingRow
 from web import headline
 from web.components import Choice, DeviceRowView, Link
-from web.device_labels import short
+from web.device_labels import CPU, THIS_CPU, short
 from web.home_contexts import Coverage, CoverageRow, Headline, HomePage, Question
 from web.recorded import ReferenceSummary, recorded_formats, reference_devices
 from web.results import device_names
@@ -25,7 +25,6 @@ from web.studies.formats import FORMATS
 from web.views import named_matrix
 from web.views.home_answers import last_answers
 from web.views.list_rows import device_rows
-from web.views.matrix_devices import CPU, THIS_CPU
 
 OPTIONS = ("name", "device", "n")
 TABBED = tuple(page for page in PAGES if not any(page.name in other.subpages for other in PAGES))

@@ -17,7 +17,7 @@ from gpu_engine.studies import STUDIES
 from gpu_engine.studies import study as find_study
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
-from gpu_engine.text.words import capital
+from gpu_engine.text.words import amount, capital
 from server.db import clock
 from server.jobs import annotations, queue
 from server.jobs.documents import job_documents
@@ -200,7 +200,7 @@ def _differs(first: Sequence[Finding], others: Sequence[Finding]) -> bool:
 
 
 def _left(session: Session, row: JobRow, document: dict[str, Any]) -> tuple[str, ...]:
-    """Return the time left with its range, and the time so far, as one sentence."""
+    """Return the time left with its range, the time so far, and how many cases are done, as one sentence."""
     if document["estimate_s"] is None or document["waiting_reason"]:
         return ()
     now = session.execute(select(clock())).scalar_one()
@@ -208,7 +208,8 @@ def _left(session: Session, row: JobRow, document: dict[str, Any]) -> tuple[str,
         return (f"{capital(units.about(document['estimate_s']))} left, including the jobs before it.",)
     left = capital(units.about_range(*remaining_range_s(row, now)))
     attempt = f" Attempt {row.attempt}." if row.attempt > 1 else ""
-    return (f"{left} left, {units.duration(elapsed(row, now))} so far.{attempt}",)
+    cases = f"{units.count(row.cases_done)} of {amount(row.cases_total, 'case')} done"
+    return (f"{left} left, {units.duration(elapsed(row, now))} so far, {cases}.{attempt}",)
 
 
 def _problem(row: JobRow, document: dict[str, Any]) -> str:

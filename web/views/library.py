@@ -7,6 +7,7 @@ from web.contexts import LibraryPage, PaperCard
 from web.page_cache import PageCache
 from web.papers import PAPERS
 from web.papers.base import Paper
+from web.views.paper_choice import PaperChoice, verdict_links
 from web.views.papers import summarized
 
 
@@ -18,4 +19,5 @@ def page(session: Session, pages: PageCache) -> LibraryPage:
 
 def _card(session: Session, pages: PageCache, paper: Paper) -> PaperCard:
     summary = summarized(session, pages, paper)
-    return PaperCard(paper, summary.sentence, summary.counts if summary.checked else ())
+    counts = summary.counts if summary.is_checked else ()
+    return PaperCard(paper, summary.sentence, counts, verdict_links(PaperChoice(paper.href), counts))

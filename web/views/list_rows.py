@@ -18,13 +18,13 @@ from server.models import DeviceRow, JobRow, JobState, MatrixRow
 from server.result_sources import ops_of
 from server.results import matrix_features, states
 from web.components import Chart, DeviceRowView, FindingRowView, JobRowView, Link, MatrixRowView
+from web.device_labels import CPU, THIS_CPU
 from web.figures.bandwidth import BANDWIDTH, summary
 from web.results import Results, device_names
 from web.selection import Selection, study_url
 from web.studies import PAGES
 from web.studies.base import StudyPage
 from web.views.job_answer import pill
-from web.views.matrix_devices import CPU, THIS_CPU
 
 NAMES_SHOWN = 3
 

@@ -7,11 +7,12 @@ from gpu_engine.formats import kernel_names
 from gpu_engine.studies import study
 from server import devices
 from server.models import MatrixRow
+from web.device_labels import CPU
 from web.matrix_contexts import MeasureButton, Use
 from web.snippets import lines_of
 from web.studies.formats import FORMATS
 from web.views.matrix_answer import spmvs
-from web.views.matrix_devices import CPU, DeviceOption
+from web.views.matrix_devices import DeviceOption
 from web.views.matrix_results import Measured
 from web.views.measure import info_of
 from web.views.measure_estimate import expected_time

@@ -10,11 +10,9 @@ from gpu_engine.errors import ParameterError, quote
 from server import devices, predictors, recorded_results
 from server.jobs import queue
 from server.predictors import Predictor
-from web.device_labels import short
+from web.device_labels import CPU, THIS_CPU, short
 from web.results import device_names
 from web.studies.formats import FORMATS
-
-CPU, THIS_CPU = "cpu", "CPU"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,9 @@ from gpu_engine.studies.base import Study, check_device
 from gpu_engine.text import units
 from server.jobs import estimates, queue
 from server.models import JobRow, JobState
-from web.device_labels import short
+from web.device_labels import THIS_CPU, short
 from web.forms import Estimate, changed
 from web.studies import page_of
-from web.views.matrix_devices import THIS_CPU
 
 CHOOSE = "Choose the matrices to measure."
 
@@ -82,7 +81,8 @@ def _expected(
     if not cases:
         return None
     expected = estimates.expected(study, params, matrices, device, cases)
-    return cases, estimates.corrected(expected, estimates.outcomes(session, study, device))
+    known = estimates.outcomes(session, study, device)
+    return cases, estimates.corrected(expected, known) + estimates.compile_s(device, known)
 
 
 def _queue(session: Session, device: DeviceInfo) -> str:

@@ -33,6 +33,7 @@ from web.studies import page_of
 from web.studies.base import StudyPage
 from web.views.measure import info_of
 from web.views.measure_estimate import expected_time
+from web.views.paper_choice import PaperChoice, board_links, verdict_links
 from web.views.study_parts import chart, contents
 
 ResultsByStudy = Mapping[str, Mapping[str, "Measured"]]
@@ -47,31 +48,36 @@ class Measured:
     data: StudyData
 
 
-def paper_page(session: Session, pages: PageCache, name: str, device: str, matrix: str) -> PaperPage:
+def paper_page(session: Session, pages: PageCache, name: str, options: Mapping[str, str]) -> PaperPage:
     """Return the page of a paper; raises NotFoundError, and ParameterError for a device without results of its studies.
 
-    pages   cache of the results of its studies
-    device  device of the figures and verdicts; empty: the one with most verdicts, else the first
-    matrix  matrix selected in the form; empty: those of the paper
+    pages    cache of the results of its studies
+    options  PARAMETERS of paper_choice.py. Without a device: the one with most verdicts, else the first
     """
     paper = find_paper(name)
+    choice = PaperChoice(paper.href, **options).checked()
     results_by_study = _results(session, pages, paper)
     known = tuple(dict.fromkeys(each for study in paper.judges for each in results_by_study[study]))
-    if device and device not in known:
-        raise ParameterError(f"No results of the studies of this paper on {device!r}. Choose another device.")
-    trial, names = _trial(session, paper.trial, matrix), device_names(session)
+    if choice.device and choice.device not in known:
+        raise ParameterError(f"No results of the studies of this paper on {choice.device!r}. Choose another device.")
+    trial, names = _trial(session, paper.trial, choice.matrix), device_names(session)
     judgment = _judgment(paper, results_by_study, names)
-    chosen = device or max(known, key=lambda each: _rank(each, judgment, names), default="")
+    chosen = choice.device or max(known, key=lambda each: _rank(each, judgment, names), default="")
     chosen_name = names.get(chosen, chosen)
     board = scoreboard(judgment.verdicts, chosen_name)
+    whole = summary(judgment.verdicts, paper.exhibits, board.rows, chosen_name, choice.cache)
     return PaperPage(
         title=paper.title,
-        topics=f"matrix:{matrix}" if trial.reading else "",
+        topics=f"matrix:{choice.matrix}" if trial.reading else "",
         paper=paper,
-        devices=tuple(Link(names.get(each, each), f"{paper.href}?device={each}", each == chosen) for each in known),
-        summary=summary(judgment.verdicts, paper.exhibits, board.rows, chosen_name),
+        devices=tuple(Link(names.get(each, each), choice.on(each), each == chosen) for each in known),
+        summary=whole.with_verdict(choice.word),
+        verdict=choice.word,
+        verdict_links=verdict_links(choice, whole.counts),
         scoreboard=board,
+        board_links=board_links(choice, board, whole, {names.get(each, each): each for each in known}),
         notes=judgment.notes,
+        kernels=_kernels(results_by_study),
         exhibits=_exhibits(paper, results_by_study, judgment, chosen, chosen_name),
         outlook=tuple(
             OutlookRow(each.line, each.source, each.state, _links(each.where, results_by_study, chosen), number)
@@ -93,6 +99,12 @@ def summarized(session: Session, pages: PageCache, paper: Paper) -> PaperSummary
 
 def _results(session: Session, pages: PageCache, paper: Paper) -> ResultsByStudy:
     return {study: pages.get(session, _measured, page_of(study), Selection(cache=CACHES)) for study in _studies(paper)}
+
+
+def _kernels(results_by_study: ResultsByStudy) -> frozenset[str]:
+    """Return the names of all kernels with results, which the page sets as code."""
+    every = (measured for by_device in results_by_study.values() for measured in by_device.values())
+    return frozenset(m.kernel for measured in every for m in measured.data.measurements if "/" in m.kernel)
 
 
 def _judgment(paper: Paper, results_by_study: ResultsByStudy, names: Mapping[str, str]) -> Judgment:

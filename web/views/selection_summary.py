@@ -11,7 +11,7 @@ from web.studies.base import StudyPage
 
 
 def summary_text(study: StudyPage, results: Results, figure_kernels: Sequence[str]) -> str:
-    """Return `Figures show 5 kernels, 73 matrices on cpu, warm.`"""
+    """Return `Figures show 5 kernels, 73 matrices on CPU, warm.`"""
     measured = results.measurements
     if not measured:
         return "No results for this selection."

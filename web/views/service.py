@@ -1,6 +1,7 @@
 """`/service`: whether all is well, what waits and runs, and what the devices do."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -8,6 +9,7 @@ from sqlalchemy.orm import Session
 from gpu_engine import release
 from gpu_engine.text import units
 from gpu_engine.text.words import amount
+from server import devices as device_table
 from server import engine_faults, recorded_results
 from server.db import clock
 from server.jobs import activity, queue
@@ -34,10 +36,11 @@ def page(session: Session, values: MetricValues, caller: Caller, is_open: bool) 
     values   of all metrics at this moment; is_open: whether every caller is an administrator
     """
     now = session.execute(select(clock())).scalar_one()
-    names, day = device_names(session), activity.last_day(session, now)
+    names, day = device_names(session), activity.last_day(session, now, _up_s(values, now))
     concerns = tuple(check(session, values, names, day.last_end))
     faults = {device: engine_faults.describe(row) for device, row in engine_faults.by_device(session).items()}
-    devices = tuple(_device(row, day, faults.get(row.id, "")) for row in device_rows(session))
+    quiet_s = device_table.quiet(session, device_table.list_devices(session))
+    devices = tuple(_device(row, day, faults.get(row.id, ""), quiet_s.get(row.id)) for row in device_rows(session))
     state, state_text = _state(concerns)
     running = int(values.total("sparsight_device_busy"))
     return ServicePage(
@@ -56,6 +59,7 @@ def page(session: Session, values: MetricValues, caller: Caller, is_open: bool) 
         failures=_failures(session, now),
         crashes=_crashes(values),
         devices=devices,
+        period=service_tiles.period_text(day),
         routes=service_tiles.routes(values),
         facts=_facts(session, values),
         access=service_access.access(session, is_open) if caller.role is Role.ADMIN else None,
@@ -71,9 +75,13 @@ def _state(concerns: Sequence[Concern]) -> tuple[str, str]:
     return "busy", "⚠ needs attention"
 
 
+def _up_s(values: MetricValues, now: float) -> float:
+    """Return the seconds since the start of this server."""
+    return now - values.total("process_start_time_seconds")
+
+
 def _eyebrow(values: MetricValues, now: float, devices: Sequence[ServiceDevice]) -> str:
-    started = values.total("process_start_time_seconds")
-    up = (f"up {units.duration(now - started)}",) if started else ()
+    up = (f"up {units.duration(_up_s(values, now))}",)
     workers = [device.row for device in devices if device.row.state != "recorded"]
     alive = sum(device.state == "alive" for device in workers)
     available = (f"{alive} of {amount(len(workers), 'device')} available",) if workers else ()
@@ -91,9 +99,10 @@ def _all_well(values: MetricValues, running: int) -> str:
 
 def _day_text(day: Activity) -> str:
     total_s = sum(day.busy_s.values())
+    period = "in the last 24 hours" if day.period_s == DAY_S else "since this server started"
     if not total_s:
-        return "No device measured anything in the last 24 hours."
-    return f"Devices measured for {units.duration(total_s)} in the last 24 hours."
+        return f"No device measured anything {period}."
+    return f"Devices measured for {units.duration(total_s)} {period}."
 
 
 def _idle(values: MetricValues, concerns: Sequence[Concern]) -> str:
@@ -159,11 +168,14 @@ def _crashes(values: MetricValues) -> str:
     )
 
 
-def _device(row: DeviceRowView, day: Activity, fault: str) -> ServiceDevice:
+def _device(row: DeviceRowView, day: Activity, fault: str, quiet_s: float | None) -> ServiceDevice:
+    """Return a device; quiet_s: seconds since its last heartbeat if it missed some."""
     if recorded_results.is_recorded(row.id):
         return ServiceDevice(row, units.MISSING, "")
     note = "No worker offers it. Start the worker of its host." if row.state == "silent" else fault
-    return ServiceDevice(row, units.percent(day.busy_s.get(row.id, 0.0) / DAY_S), note)
+    if quiet_s is not None:
+        row, note = replace(row, state="quiet"), f"Last heard of {units.duration(quiet_s)} ago."
+    return ServiceDevice(row, units.percent(day.busy(row.id)), note)
 
 
 def _facts(session: Session, values: MetricValues) -> tuple[tuple[str, str], ...]:

@@ -49,7 +49,7 @@ def _of_jobs(values: MetricValues, day: Activity) -> tuple[Tile, ...]:
             "sparsight_device_busy",
             running,
             amount(running, "job"),
-            f"busy {units.percent(sum(day.busy_s.values()) / DAY_S / max(1, len(day.busy_s)))} of 24{THIN}h",
+            f"busy {units.percent(_mean_busy(day))} of {period_text(day)}",
             bars_of(day.running, *TILE_BARS, highest=1.0),
         ),
         Tile(
@@ -63,6 +63,16 @@ def _of_jobs(values: MetricValues, day: Activity) -> tuple[Tile, ...]:
             is_bad=failed > 0,
         ),
     )
+
+
+def period_text(day: Activity) -> str:
+    """Return the time of which the share of busy time is."""
+    return f"24{THIN}h" if day.period_s == DAY_S else units.duration(day.period_s)
+
+
+def _mean_busy(day: Activity) -> float:
+    """Return the mean share of busy time of the devices that ran jobs."""
+    return sum(map(day.busy, day.busy_s)) / max(1, len(day.busy_s))
 
 
 def _pages(values: MetricValues) -> Tile:

@@ -10,6 +10,7 @@ from gpu_engine.errors import ParameterError, quote
 from server.result_sources import find_sources
 from web import contexts, kernels
 from web.components import Link, LinkSwitch, TableSection
+from web.explore import ExploreAnswer
 from web.figures.base import Figure
 from web.provenance import provenance_of
 from web.results import Results, results_of, with_traces
@@ -38,7 +39,7 @@ def page(session: Session, study: StudyPage, selection: Selection, *, is_whole: 
     explore = study.explore(results) if study.explore and findings else None
     sections = study_parts.Sections(data)
     below = sections.of(section for section in study.sections if not section.figure)
-    default = CASES if len(findings) == 1 else "" if explore else RANKING
+    default = CASES if len(findings) == 1 else _first_view(explore)
     parts = _open(study, results, below if findings else None, default, is_whole=is_whole)
     figure_kernels = kernels.figure_kernels(study, answers, results.selection)
     pictured = study_parts.pictured(session, results) if study.features.picture and parts.has_pictures else {}
@@ -90,6 +91,13 @@ class _Open:
     figures: tuple[Figure[Any], ...] = ()
     conclusions: tuple[Section, ...] = ()
     has_pictures: bool = False
+
+
+def _first_view(explore: ExploreAnswer | None) -> str:
+    """Return the part that is open below an answer: nothing below pictures, the reasons if it has none."""
+    if explore is None:
+        return RANKING
+    return "" if explore.pictures else VERDICTS
 
 
 def _open(

@@ -15,7 +15,7 @@ from gpu_engine.findings.finding import (
     share,
     share_text,
     with_energy,
-    with_interval_head,
+    with_intervals,
 )
 from gpu_engine.findings.overall_ranking import ComparisonGroup
 from gpu_engine.records import Measurement
@@ -115,8 +115,8 @@ def _chosen(group: BatchGroup) -> str:
 
 
 def _numbers(measurements: Sequence[Measurement]) -> Table:
-    heads = with_interval_head(HEADS, measurements)
-    return with_energy(Table(heads, tuple(map(_cells, measurements))), measurements)
+    table = Table(HEADS, tuple(map(_cells, measurements)))
+    return with_energy(with_intervals(table, measurements), measurements)
 
 
 def _cells(m: Measurement) -> tuple[str, ...]:

@@ -139,7 +139,8 @@ def standard_is_slow(most: Printed, kernels: Sequence[str] = ()) -> Judge:
         loops = group.among([name for name in LAUNCHED if not kernels or name in kernels])
         if not uniform(group, data) or not loops or not loops[0].gflops or rank(loops).busy:
             return None
-        return Trial(most.is_kept(loops[0].gflops), f"{loops[0].kernel} {units.gflops(loops[0].gflops)}")
+        number, accepts = f"{loops[0].kernel} {units.gflops(loops[0].gflops)}", most.kept_text(f"{units.THIN}GFLOP/s")
+        return Trial(most.is_kept(loops[0].gflops), number, accepts=accepts)
 
     return judge
 
@@ -155,7 +156,7 @@ def gains_over_loops(least: Printed, kernels: Sequence[str], covers: Condition) 
         low, *_, high = sorted(gains, key=lambda each: each[0]) * 2
         ends = (low, high) if len(gains) > 1 else (low,)
         numbers = ", ".join(f"{m.kernel} {units.ratio(over)} {loop.kernel}" for over, m, loop in ends)
-        return Trial(least.is_reached(low[0]), numbers, factor=low[0])
+        return Trial(least.is_reached(low[0]), numbers, factor=low[0], accepts=least.reached_text())
 
     return judge
 
@@ -258,7 +259,9 @@ def _ratio(
     least = 0.0 if at_most else numerator.least / denominator.most
     holds = least <= ratio < numerator.most / denominator.least
     rates = f"{units.number(m.gflops)} of {units.number(other.gflops)} GFLOP/s"
-    return Trial(holds, f"{units.ratio(ratio)}, {rates}", factor=ratio)
+    most = f"{numerator.most / denominator.least:.3f}"
+    accepts = f"less than {most}" if at_most else f"{least:.3f} to {most}"
+    return Trial(holds, f"{units.ratio(ratio)}, {rates}", factor=ratio, accepts=accepts)
 
 
 def ratio_of(m: Measurement | None, other: Measurement | None) -> float | None:

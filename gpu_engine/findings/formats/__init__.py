@@ -14,7 +14,7 @@ from gpu_engine.findings.finding import (
     share,
     share_text,
     with_energy,
-    with_interval_head,
+    with_intervals,
 )
 from gpu_engine.findings.formats import reproducibility
 from gpu_engine.findings.formats.groups import (
@@ -138,7 +138,7 @@ def _numbers(group: Sequence[Measurement], baseline: Measurement | None) -> Tabl
         ),
     )
     heads, cells = zip(*columns, strict=True)
-    return with_energy(Table(with_interval_head(heads, group), tuple(zip(*cells, strict=True))), group)
+    return with_energy(with_intervals(Table(heads, tuple(zip(*cells, strict=True))), group), group)
 
 
 def _ends(m: Measurement) -> tuple[float | None, float | None]:

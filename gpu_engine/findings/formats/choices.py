@@ -1,5 +1,6 @@
 """Choices: a kernel for each matrix, by its times or by the advisor, and every single kernel, over a baseline."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,6 +12,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats.groups import BASELINES
 from gpu_engine.findings.overall_ranking import interval_of_mean
 from gpu_engine.findings.ranking import rank
+from gpu_engine.formats import FORMATS
 from gpu_engine.records import Measurement
 from gpu_engine.verdicts.verdict import Verdict, VerdictKind, compare
 
@@ -19,6 +21,9 @@ Groups = Mapping[str, Sequence[Measurement]]
 
 
 INTERVALS_CACHED = 512
+
+SPARSIGHT = frozenset(format_.name for format_ in FORMATS)
+"""Names of the formats of Sparsight, without those of libraries and of custom kernels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,13 @@ class Choice:
     @property
     def wins(self) -> tuple[int, int, int]:
         """Numbers of matrices on which it is faster, equal or inconclusive, and slower."""
-        return self._count("faster"), self._count("same") + self._count("inconclusive"), self._count("slower")
+        counts = self.counts
+        return counts["faster"], counts["same"] + counts["inconclusive"], counts["slower"]
+
+    @property
+    def counts(self) -> Counter[VerdictKind]:
+        """Number of matrices per verdict."""
+        return Counter(verdict.kind for verdict in self.verdicts.values())
 
     @property
     def beats_baseline(self) -> bool:
@@ -65,9 +76,6 @@ class Choice:
         known = {i: verdict for i in matrices if (verdict := self.verdicts.get(i))}
         return Choice(self.kernel, {i: self.measurements[i] for i in known}, known) if known else None
 
-    def _count(self, kind: VerdictKind) -> int:
-        return sum(verdict.kind == kind for verdict in self.verdicts.values())
-
 
 @dataclass(frozen=True, slots=True)
 class Choices:
@@ -75,7 +83,9 @@ class Choices:
 
     baseline   name of the baseline; baselines: its measurements by matrix id
     groups     the matrices that count: they have a fastest kernel and a time of the baseline
-    fastest    the fastest kernel of each matrix; advised: the advisor's choice, None without a prediction
+    fastest    the fastest kernel of each matrix, of any library
+    sparsight  the fastest Sparsight kernel of each matrix; None without one
+    advised    the advisor's choice; None without a prediction
     kernels    every kernel with a time except the baseline: those timed on all matrices first, then by mean
     busy       number of matrices whose timings are too noisy; lacking: those without a time of the baseline
     """
@@ -84,10 +94,16 @@ class Choices:
     baselines: Mapping[str, Measurement]
     groups: Groups
     fastest: Choice
+    sparsight: Choice | None
     advised: Choice | None
     kernels: tuple[Choice, ...]
     busy: int
     lacking: int
+
+    @property
+    def best(self) -> Choice:
+        """The choice that pages compare with the baseline: the fastest Sparsight kernel, or any kernel without one."""
+        return self.sparsight or self.fastest
 
     @property
     def best_single(self) -> Choice | None:
@@ -113,6 +129,7 @@ def compare_choices(groups: Groups, every: Groups, data: StudyData, device: str)
     if not usable:
         return None
     fastest = _choice("", {i: group[0] for i, group in usable.items()}, baselines)
+    sparsight = {i: m for i, group in usable.items() if (m := _fastest_of_sparsight(group))}
     advised = _advised(usable, data, device)
     kernels = dict.fromkeys(m.kernel for group in usable.values() for m in group if m.median_s)
     singles = [_single(kernel, usable, baselines) for kernel in kernels if kernel != baseline]
@@ -121,6 +138,7 @@ def compare_choices(groups: Groups, every: Groups, data: StudyData, device: str)
         baselines,
         usable,
         fastest,
+        _choice("", sparsight, baselines) if sparsight else None,
         _choice("", advised, baselines) if advised else None,
         tuple(sorted(singles, key=lambda each: (len(each.verdicts) < len(usable), -each.mean, each.kernel))),
         busy,
@@ -140,6 +158,10 @@ def _baseline(chosen: str, groups: Sequence[Sequence[Measurement]]) -> str:
 
 def _named(kernel: str, group: Sequence[Measurement]) -> Measurement | None:
     return next((m for m in group if m.kernel == kernel and m.median_s), None)
+
+
+def _fastest_of_sparsight(group: Sequence[Measurement]) -> Measurement | None:
+    return next((m for m in group if m.format in SPARSIGHT and m.median_s), None)
 
 
 def _single(kernel: str, groups: Groups, baselines: Mapping[str, Measurement]) -> Choice:

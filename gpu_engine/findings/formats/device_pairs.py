@@ -102,7 +102,7 @@ class DevicePair:
             mean = units.ratio(geometric_mean(slowdowns))
             yield (
                 f"Mean slowdown on {self.second} with the fastest kernel of {self.first}: {mean}; within "
-                f"{round(100 * (NEAR - 1))} % on {near} of {len(slowdowns)} matrices."
+                f"{round(100 * (NEAR - 1))} % on {near} of {amount(len(slowdowns), 'matrix', 'matrices')}."
             )
 
     @property

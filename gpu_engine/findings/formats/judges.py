@@ -85,7 +85,8 @@ def reaches(printed: Printed, rival: str, covers: Covers) -> Judge:
         if verdict is None or verdict.ratio is None:
             return None
         holds = printed.is_reached(verdict.ratio)
-        return Trial(holds, _with_kind(verdict), verdict.ratio, "" if holds else _why_not(formats, rival))
+        reason = "" if holds else _why_not(formats, rival)
+        return Trial(holds, _with_kind(verdict), verdict.ratio, reason, printed.reached_text())
 
     return judge
 
@@ -97,7 +98,7 @@ def keeps(printed: Printed, rival: str, covers: Covers = everywhere) -> Judge:
         verdict = _verdict(formats, "PELLR", rival) if covers(formats) else None
         if verdict is None or verdict.ratio is None:
             return None
-        return Trial(printed.is_kept(verdict.ratio), _with_kind(verdict), verdict.ratio)
+        return Trial(printed.is_kept(verdict.ratio), _with_kind(verdict), verdict.ratio, accepts=printed.kept_text())
 
     return judge
 
@@ -109,7 +110,8 @@ def rounds_to_print(rival: str, *matrices: str) -> Judge:
         verdict = _verdict(formats, "PELLR", rival) if formats.original in matrices else None
         if verdict is None or verdict.ratio is None:
             return None
-        return Trial(SPEEDUPS[rival][formats.original].holds(verdict.ratio), _with_kind(verdict), verdict.ratio)
+        printed = SPEEDUPS[rival][formats.original]
+        return Trial(printed.holds(verdict.ratio), _with_kind(verdict), verdict.ratio, accepts=printed.range_text())
 
     return judge
 
@@ -223,7 +225,7 @@ def _verdict(formats: Formats, of: str, rival: str) -> Verdict | None:
 
 
 def _with_kind(verdict: Verdict) -> str:
-    return f"{units.ratio(verdict.ratio)} ({verdict_text(verdict.kind)})"
+    return f"{units.speedup(verdict.ratio)} ({verdict_text(verdict.kind)})"
 
 
 def _why_not(formats: Formats, rival: str) -> str:

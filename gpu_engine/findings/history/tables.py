@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from gpu_engine.findings.finding import INTERVAL, interval_text, with_interval_head
+from gpu_engine.findings.finding import INTERVAL, interval_text, with_intervals
 from gpu_engine.findings.history.change_points import History
 from gpu_engine.findings.history.records import SOURCE, Change, HistoryPoint
 from gpu_engine.findings.history.sentences import by_job, environments
@@ -76,8 +76,8 @@ def measurements(histories: Sequence[History], busy: Collection[tuple[str, str]]
     rows = [(visit.measured_at, row) for history in histories for visit, row in _visits(history, busy)]
     rows.sort(key=lambda pair: -pair[0])
     heads = (*_text("measured, UTC", "job", "case"), Head("time"), Head(INTERVAL), Head("level"))
-    heads = with_interval_head(heads, (visit.measurement for history in histories for visit in history.timeline))
-    return Table((*heads, *_text("usable", "environment changes")), tuple(row for _, row in rows[:ROWS_MAX]))
+    table = Table((*heads, *_text("usable", "environment changes")), tuple(row for _, row in rows[:ROWS_MAX]))
+    return with_intervals(table, (visit.measurement for history in histories for visit in history.timeline))
 
 
 def _visits(history: History, busy: Collection[tuple[str, str]]) -> Iterable[tuple[HistoryPoint, tuple[str, ...]]]:

@@ -12,7 +12,7 @@ from gpu_engine.findings.finding import (
     row_of,
     share_text,
     with_energy,
-    with_interval_head,
+    with_intervals,
 )
 from gpu_engine.findings.overall_ranking import ComparisonGroup
 from gpu_engine.findings.pagerank.runs import (
@@ -33,6 +33,7 @@ from gpu_engine.pagerank.details import PageRankDetails
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.words import capital
 
 HEADS = (
     Head("ranks", numeric=False),
@@ -167,7 +168,7 @@ def _gain(group: RunGroup, kind: str, best: Run) -> str:
         return f"{begin}{_against(best, plain)}, which is the same kernel and the fastest run in fp64."
     same = f"{_against(best, plain)}, the same kernel in fp64" if plain else "the same kernel was not timed in fp64"
     over_fastest = f"{_against(best, fastest)}, the fastest run in fp64" if fastest else "no run was timed in fp64"
-    return f"{begin}{same}; {over_fastest}."
+    return f"{begin}{same}. {capital(over_fastest)}."
 
 
 def _against(run: Run, base: Run) -> str:
@@ -182,7 +183,7 @@ def _ranks(group: RunGroup, run: Run, n: int) -> str:
         notes.append(f"fp64: {units.count(plain.measurement.details.iterations)}")
     suffix = f" ({'; '.join(notes)})" if notes else ""
     text = f"{units.count(m.details.iterations)} iterations{suffix}"
-    text += f"; ranks verified: residual {power(m.details.residual)} < {power(tolerance(run, n))}"
+    text += f". Ranks verified: residual {power(m.details.residual)} < {power(tolerance(run, n))}"
     return f"{text}{_difference_from_fp64(run)}."
 
 
@@ -215,7 +216,7 @@ def _wrong(group: RunGroup, n: int) -> tuple[str, ...]:
 def _numbers(group: RunGroup, n: int) -> Table:
     rows = tuple(_cells(run, group, n) for run in group.runs)
     measurements = [run.measurement for run in group.runs]
-    return with_energy(Table(with_interval_head(HEADS, measurements), rows), measurements)
+    return with_energy(with_intervals(Table(HEADS, rows), measurements), measurements)
 
 
 def _cells(run: Run, group: RunGroup, n: int) -> tuple[str, ...]:

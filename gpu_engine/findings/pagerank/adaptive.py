@@ -128,5 +128,5 @@ def _sentence(kind: str, place: str, pairs: Sequence[Pair]) -> str:
     graphs = "1 graph" if len(pairs) == 1 else f"{len(pairs)} graphs"
     spread = f" (geometric mean, range {ratio(min(gains))} to {ratio(max(gains))})" if len(gains) > 1 else ""
     mean = f"speedup {ratio(geometric_mean(gains))} over the fastest fp64 run{spread}"
-    counts = f"faster on {verdicts['faster']} of {graphs}, slower on {verdicts['slower']}"
-    return f"{kind.capitalize()} on {place}: {mean}; {counts}."
+    counts = f"Faster on {verdicts['faster']} of {graphs}, slower on {verdicts['slower']}"
+    return f"{kind.capitalize()} on {place}: {mean}. {counts}."

@@ -16,6 +16,7 @@ from gpu_engine.findings.pagerank.realizations import (
 from gpu_engine.findings.pagerank.runs import FP64, Run, has_right_ranks
 from gpu_engine.findings.pagerank.shares import CHANGE, iteration_s, precision_shares
 from gpu_engine.findings.printed import Printed
+from gpu_engine.findings.verdict_reasons import reason_of_existence
 from gpu_engine.text import units
 from gpu_engine.verdicts.verdict import Verdict, VerdictKind, compare, verdict_text
 
@@ -56,7 +57,8 @@ class Existence(Statement[GraphRuns]):
         word = "Such as" if holding else "Nearest:"
         numbers = f"Holds for {len(holding)} of {len(trials)}. {word} {named}."
         says: Says = "agrees" if holding else "disagrees"
-        return Conclusion(self.text, says, numbers, device, cache, self.place, scope, len(trials))
+        why = reason_of_existence(len(holding), len(trials), ordered[0])
+        return Conclusion(self.text, says, numbers, device, cache, self.place, scope, len(trials), why)
 
 
 def _verdict(base: Run | None, run: Run | None) -> Verdict | None:
@@ -116,7 +118,8 @@ def _same_after_conversion(runs: Realizations) -> Trial | None:
     if not full or not converted:
         return None
     # Three decimals show on which side of half a unit a ratio lies.
-    return Trial(SAME.holds(converted / full), f"{converted / full:.3f}{units.THIN}×", converted / full)
+    number = f"{converted / full:.3f}{units.THIN}×"
+    return Trial(SAME.holds(converted / full), number, converted / full, accepts=SAME.range_text())
 
 
 def _in_layout(layout: str, judge: Callable[[Realizations], Trial | None]) -> Judge:
@@ -127,13 +130,14 @@ def _in_layout(layout: str, judge: Callable[[Realizations], Trial | None]) -> Ju
 def _speedup(layout: str, printed: Printed, only: str = "", without: tuple[str, ...] = ()) -> Judge:
     """Return a check of the printed speedup of two segments; only, without: abbreviations of matrices."""
     holds = printed.is_reached if only == RGG else printed.holds
+    accepts = printed.reached_text() if only == RGG else printed.range_text()
 
     def judge(graph: GraphRuns, data: StudyData) -> Trial | None:  # noqa: ARG001
         short, gain = graph.paper.short if graph.paper else "", graph.unfused[layout].gain
         if gain is None or (only and short != only) or short in without:
             return None
         # Three decimals show on which side of half a unit a speedup lies.
-        return Trial(holds(gain), f"{gain:.3f}{units.THIN}×", gain)
+        return Trial(holds(gain), f"{gain:.3f}{units.THIN}×", gain, accepts=accepts)
 
     return judge
 
@@ -158,7 +162,7 @@ def _largest(graph: GraphRuns, data: StudyData) -> Trial | None:  # noqa: ARG001
     if not gains:
         return None
     gain, text = max(gains)
-    return Trial(LARGEST_SPEEDUP.is_reached(gain), text, gain)
+    return Trial(LARGEST_SPEEDUP.is_reached(gain), text, gain, accepts=LARGEST_SPEEDUP.reached_text())
 
 
 def _both(graph: GraphRuns, of_four: bool) -> tuple[float, float] | None:

@@ -10,7 +10,7 @@ from gpu_engine.findings.pagerank.realizations import ELL, LAYOUTS, STORED, Grap
 from gpu_engine.findings.pagerank.runs import FP64, Run, by_segments, power, tolerance
 from gpu_engine.text import units
 
-NEEDS = re.compile(r"needs ([\d.]+(?:e[+-]?\d+)?) GB")
+NEEDS = re.compile(r"needs ([\d.,]+(?:e[+-]?\d+)?) GB")
 """Pattern of the memory in the note of a run that does not fit: `gpu_engine.formats.base.check_room`."""
 
 MANY_IN_64_BITS = "Brk"
@@ -77,7 +77,7 @@ def _too_large_in_ell(graph: GraphRuns, data: StudyData) -> Trial | None:  # noq
 def _bytes(run: Run) -> float | None:
     """Return the memory of a run: stored bytes, or those that it needed and did not get; None if unknown."""
     note = NEEDS.search(run.measurement.note)
-    return run.measurement.stored_bytes or (1e9 * float(note[1]) if note else None)
+    return run.measurement.stored_bytes or (1e9 * float(note[1].replace(",", "")) if note else None)
 
 
 def _statement(text: str, judge: Judge, source: str = "Table II") -> Statement[GraphRuns]:

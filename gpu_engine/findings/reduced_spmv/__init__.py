@@ -8,7 +8,7 @@ from gpu_engine.findings.finding import (
     interval_text,
     row_of,
     share_text,
-    with_interval_head,
+    with_intervals,
 )
 from gpu_engine.findings.overall_ranking import ComparisonGroup
 from gpu_engine.findings.pagerank.runs import triangles
@@ -29,6 +29,7 @@ from gpu_engine.pagerank.products import Product
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.words import capital
 from gpu_engine.verdicts.verdict import speedup_over
 
 HEADS = (
@@ -103,8 +104,8 @@ def _finding(group: ProductGroup, data: StudyData) -> Finding:
         sentences=_all_sentences(group, data),
         baseline=label(full[0]) if full else "",
         rows=tuple(row_of(m, label(m), m.case in leaders, full[0] if full else None) for m in group.measurements),
-        tabulate=lambda: Table(
-            with_interval_head(HEADS, group.measurements), tuple(_cells(m, group) for m in group.measurements)
+        tabulate=lambda: with_intervals(
+            Table(HEADS, tuple(_cells(m, group) for m in group.measurements)), group.measurements
         ),
         members=(group.matrix_id,),
     )
@@ -136,8 +137,8 @@ def _best(best: BlockGain | None) -> str:
     counts = f"faster in {faster} of {best.products} SpMVs, slower in {slower}"
     block = _block_text(best.block)
     if best.is_settled:
-        return f"{block[0].upper()}{block[1:]} are best: {speedup}, {counts}."
-    return f"No block size is measurably better. {block[0].upper()}{block[1:]}: {speedup}, {counts}."
+        return f"{capital(block)} are best. {capital(speedup)}, {counts}."
+    return f"No block size is measurably better. {capital(block)}: {speedup}, {counts}."
 
 
 def _block_text(block: str) -> str:
@@ -147,7 +148,7 @@ def _block_text(block: str) -> str:
 def _gains(setting: Setting, layout: str) -> str:
     """Return the speedup of reading only the first of two and of four segments."""
     parts = [part for segments, bits in HEADS_READ if (part := _gain(setting, layout, segments, bits))]
-    return f"Speedup of {layout} over fp64: {', '.join(parts)}." if parts else ""
+    return " ".join(f"Speedup of {layout} over fp64: {part}." for part in parts)
 
 
 def _gain(setting: Setting, layout: str, segments: int, bits: str) -> str:

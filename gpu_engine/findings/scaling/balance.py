@@ -98,10 +98,10 @@ def tables(data: StudyData) -> list[tuple[str, Table]]:
 
 def _cuts(group: WorkGroup) -> list[Cut]:
     every = [
-        Cut(series, m.details.devices or 0, m.details.entries_by_device, uneven, group.cut_speed(series, m))
+        Cut(series, m.details.devices or 0, m.details.nonzeros_by_device, uneven, group.cut_speed(series, m))
         for series in group.series
         for m in series.timed
-        if len(m.details.entries_by_device) > 1 and (uneven := imbalance(m))
+        if len(m.details.nonzeros_by_device) > 1 and (uneven := imbalance(m))
     ]
     return sorted(every, key=lambda cut: cut.devices)
 

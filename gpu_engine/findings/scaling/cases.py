@@ -90,7 +90,7 @@ def hidden_share(m: Measurement) -> float | None:
 
 def imbalance(m: Measurement) -> float | None:
     """Return nonzeros of the largest partition / mean; its inverse is the largest possible efficiency."""
-    entries = m.details.entries_by_device
+    entries = m.details.nonzeros_by_device
     return max(entries) * len(entries) / sum(entries) if sum(entries) else None
 
 

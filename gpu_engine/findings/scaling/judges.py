@@ -37,6 +37,8 @@ FIGURE_6_RATIO = 10.0
 EFFICIENCY_MIN = Printed("6.2").least / 8
 """Least efficiency that the paper calls near linear: a speedup of 6.2 with eight GPUs (§5.7, §8)."""
 
+PERCENT = f"{units.THIN}%"
+
 NUMA_OFF = {("placement", "none"), ("placement", "one"), ("affinity", "off")}
 """Options that switch off the NUMA optimizations of p*-opt."""
 
@@ -104,7 +106,8 @@ def partition_little(case: DeviceCase, data: StudyData) -> Trial | None:  # noqa
     if m is None or partition is None:
         return None
     both = units.percent(share_of(m, "partition", "distribute"))
-    return Trial(PARTITION_MAX.is_kept(100 * partition), f"{units.percent(partition)} ({both} with distribution)")
+    number, accepts = f"{units.percent(partition)} ({both} with distribution)", PARTITION_MAX.kept_text(PERCENT)
+    return Trial(PARTITION_MAX.is_kept(100 * partition), number, accepts=accepts)
 
 
 def partition_no_more(case: DeviceCase, data: StudyData) -> Trial | None:  # noqa: ARG001
@@ -118,7 +121,7 @@ def partition_gains(case: DeviceCase, data: StudyData) -> Trial | None:  # noqa:
     """Check whether partitioning with p* is faster on several devices than on one."""
     one, several = case.measured(BALANCED, 1), case.measured(BALANCED)
     faster = _is_longer("partition", several, one) if case.devices > 1 else None
-    return None if faster is None else Trial(faster, _both("partition", ("one device", one), ("", several)))
+    return None if faster is None else Trial(faster, _both("partition", ("one device", one), (_devices(case), several)))
 
 
 def partition_offloaded(case: DeviceCase, data: StudyData) -> Trial | None:  # noqa: ARG001
@@ -149,7 +152,9 @@ def merges_at_most(partitioning: str, most: Printed) -> Judge:
         chosen = is_large(case.matrix) and case.group.partitioning == partitioning
         m = case.measured(OPTIMIZED) if chosen and case.devices > 1 else None
         share = share_of(m, "merge") if m else None
-        return None if share is None else Trial(most.is_kept(100 * share), units.percent(share))
+        if share is None:
+            return None
+        return Trial(most.is_kept(100 * share), units.percent(share), accepts=most.kept_text(PERCENT))
 
     return judge
 
@@ -163,7 +168,7 @@ def columns_grow(case: DeviceCase, data: StudyData) -> Trial | None:  # noqa: AR
     if before is None or longer is None:
         return None
     fewer_devices = devices_in_words(before.details.devices or 0, virtual=False)
-    return Trial(longer, _both("merge", (fewer_devices, before), ("", after)))
+    return Trial(longer, _both("merge", (fewer_devices, before), (_devices(case), after)))
 
 
 def rows_merge_faster(case: DeviceCase, data: StudyData) -> Trial | None:  # noqa: ARG001
@@ -172,7 +177,7 @@ def rows_merge_faster(case: DeviceCase, data: StudyData) -> Trial | None:  # noq
         return None
     rows, columns = case.measured(BASELINE), case.measured(BASELINE, partitioning="pCSC")
     faster = _is_longer("merge", rows, columns)
-    return None if faster is None else Trial(faster, _both("merge", ("", rows), ("CSC", columns)))
+    return None if faster is None else Trial(faster, _both("merge", ("rows", rows), ("columns", columns)))
 
 
 def rows_merge_longer(case: DeviceCase, data: StudyData) -> Trial | None:  # noqa: ARG001
@@ -201,7 +206,8 @@ def near_linear(case: DeviceCase, data: StudyData) -> Trial | None:  # noqa: ARG
     gain = series.gain(m) if series and m else None
     if gain is None or case.devices == 1:
         return None
-    return Trial(gain.value / case.devices >= EFFICIENCY_MIN, units.ratio(gain.value))
+    least = EFFICIENCY_MIN * case.devices
+    return Trial(gain.value >= least, units.ratio(gain.value), gain.value, accepts=f"{least:.3g} or more")
 
 
 def numa_not_slower(case: DeviceCase, data: StudyData) -> Trial | None:  # noqa: ARG001
@@ -233,6 +239,10 @@ def _point(case: DeviceCase, data: StudyData) -> Point | None:
     """Return the point of Figure 6 for a resident matrix on several devices."""
     is_resident = case.group.work == RESIDENT and case.devices > 1
     return point_of(case.group, data, case.devices) if is_resident else None
+
+
+def _devices(case: DeviceCase) -> str:
+    return devices_in_words(case.devices, virtual=False)
 
 
 def _speed(point: Point) -> str:

@@ -7,6 +7,7 @@ from gpu_engine.findings.finding import against
 from gpu_engine.findings.scaling.cases import COLD, COMPUTE, EXCHANGE, ONCE, SpeedUp, hidden_share, imbalance, phases_of
 from gpu_engine.findings.scaling.groups import Entry, WorkGroup, devices_in_words, number_of
 from gpu_engine.findings.scaling.series import BASELINE, LINES, Series
+from gpu_engine.findings.scaling.superlinear import superlinear_text
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.verdicts.verdict import speedup_text, verdict_text
@@ -17,7 +18,7 @@ VIRTUAL_CAVEAT = (
 )
 """Sentence shown with results of simulated devices."""
 
-PAPER_GAINS = "paper: 5.5 × with 6 GPUs, 6.2 × with 8"
+PAPER_GAINS = "The paper has 5.5 × with 6 GPUs and 6.2 × with 8."
 """Speedup of p*-opt over one GPU in the paper, on Summit and a DGX-1: §8."""
 
 
@@ -33,11 +34,14 @@ def sentences(groups: Sequence[WorkGroup], data: StudyData) -> tuple[str, ...]:
         return (_no_ranking(groups, data),)
     group, series, m = timed[0]
     devices = m.details.devices or 1
-    where = f"on {group.device} with {devices_in_words(devices, group.virtual)}"
+    # The name of a machine begins with the number of its GPUs.
+    number = "" if group.device.startswith(f"{devices} × ") else f" with {devices_in_words(devices, group.virtual)}"
+    where = f"on {group.device}{number}"
     parts = (
         _fastest(group, devices, where),
         _over_library(group, series, m),
         _speedup(group, series, m),
+        superlinear_text(group, series, m, series.base, data.matrix(group.matrix_id)),
         _bottleneck(series, m),
         _balance(group, series, m),
         *(_fastest(group, best.details.devices or 1, _other_rounds(best, m)) for group, _, best in timed[1:]),
@@ -99,8 +103,8 @@ def _over_library(group: WorkGroup, series: Series, m: Measurement) -> str:
         return ""
     rival, other = entry
     library_s, compute_s = (phases_of(each).get(COMPUTE) for each in (other, m))
-    phase = f"; {speedup_text(library_s / compute_s)} in the phase {COMPUTE}" if library_s and compute_s else ""
-    return f"{series.label}: {against(other, m, rival.label)}{phase}."
+    phase = f" In the phase {COMPUTE}: {speedup_text(library_s / compute_s)}." if library_s and compute_s else ""
+    return f"{series.label}: {against(other, m, rival.label)}.{phase}"
 
 
 def _speedup(group: WorkGroup, series: Series, m: Measurement) -> str:
@@ -114,10 +118,10 @@ def _speedup(group: WorkGroup, series: Series, m: Measurement) -> str:
         over = f"{base[0].label} on one device{_interval(gain)}, {units.ratio(itself.value)} over itself on one"
     else:
         gain, over = itself, f"one device{_interval(itself)}"
-    paper = f"; {PAPER_GAINS}" if group.work == COLD and not group.virtual else ""
+    paper = f" {PAPER_GAINS}" if group.work == COLD and not group.virtual else ""
     return (
-        f"Speedup of {series.label} {units.ratio(gain.value)} over {over}; "
-        f"efficiency {units.percent(itself.value / devices)} (ideal {devices}{units.THIN}×){paper}."
+        f"Speedup of {series.label} {units.ratio(gain.value)} over {over}. "
+        f"Efficiency {units.percent(itself.value / devices)} (ideal {devices}{units.THIN}×).{paper}"
     )
 
 
@@ -158,10 +162,10 @@ def _balance(group: WorkGroup, series: Series, m: Measurement) -> str:
     devices, uneven = m.details.devices or 1, imbalance(m)
     if devices == 1 or uneven is None:
         return ""
-    limit = f"limits the efficiency to {units.percent(1 / uneven)}"
+    limit = f"limits the efficiency to {units.percent(1 / uneven)}."
     baseline = group.baseline(devices)
     equal_rows = _equal_rows(group, baseline, other=series.balance != LINES) if baseline else ""
-    return f"Load imbalance {units.ratio(uneven)} (largest partition / mean), which {limit}{equal_rows}."
+    return f"Load imbalance {units.ratio(uneven)} (largest partition / mean), which {limit}{equal_rows}"
 
 
 def _equal_rows(group: WorkGroup, entry: Entry, other: bool) -> str:
@@ -171,5 +175,5 @@ def _equal_rows(group: WorkGroup, entry: Entry, other: bool) -> str:
     """
     series, m = entry
     uneven, speed = imbalance(m), None if group.work == COLD else group.cut_speed(series, m)
-    limit = f"; {series.label}: {units.ratio(uneven)}, {units.percent(1 / uneven)}" if other and uneven else ""
-    return limit + (f"; measured: {units.percent(speed)} of the speed of equal nonzeros" if speed else "")
+    limit = f" {series.label}: {units.ratio(uneven)}, limit {units.percent(1 / uneven)}." if other and uneven else ""
+    return limit + (f" Equal rows have {units.percent(speed)} of the speed of equal nonzeros." if speed else "")

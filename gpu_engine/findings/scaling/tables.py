@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from gpu_engine.findings.finding import INTERVAL, Row, interval_text, row_of, with_interval_head
+from gpu_engine.findings.finding import INTERVAL, Row, interval_text, row_of, with_intervals
 from gpu_engine.findings.scaling.cases import COLD, ITERATE, PAGERANK, imbalance
 from gpu_engine.findings.scaling.groups import WorkGroup
 from gpu_engine.findings.scaling.series import BASELINE, Series
@@ -49,8 +49,8 @@ def rows(groups: Sequence[WorkGroup], leaders: set[str]) -> tuple[Row, ...]:
 def numbers(groups: Sequence[WorkGroup]) -> Table:
     """Return the table of all measurements: one row per case, with the columns that any of them fills."""
     library = _has_library(groups)
-    columns = with_interval_head(heads(groups), (m for _, _, m in _each(groups)))
-    return Table(columns, tuple(_cells(*each, library) for each in _each(groups)))
+    table = Table(heads(groups), tuple(_cells(*each, library) for each in _each(groups)))
+    return with_intervals(table, (m for _, _, m in _each(groups)))
 
 
 def _each(groups: Sequence[WorkGroup]) -> Iterator[tuple[WorkGroup, Series, Measurement]]:

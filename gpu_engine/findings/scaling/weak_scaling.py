@@ -72,7 +72,7 @@ def _on_one_device(group: WorkGroup, series: Series, m: Measurement, data: Study
 
 def _nonzeros_per_device(m: Measurement) -> int:
     """Return the mean number of nonzeros per partition."""
-    nonzeros: tuple[int, ...] = m.details.entries_by_device
+    nonzeros: tuple[int, ...] = m.details.nonzeros_by_device
     return sum(nonzeros) // max(len(nonzeros), 1)
 
 

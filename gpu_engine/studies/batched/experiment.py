@@ -146,7 +146,7 @@ class BatchCandidate(ProductCandidate):
         count = run.composition.count
         if self.name in LOOPS and count > run.plan.loop_max:
             raise ParameterError(
-                f"one launch per matrix, and the batch has {count} matrices (limit: loop_max={run.plan.loop_max})"
+                f"one launch per matrix, and the batch has {count:,} matrices (limit: {run.plan.loop_max:,})"
             )
         kernel = self._kernel
         self.arrays, fields = run.converted(kernel.store, self.bytes_needed, lambda: kernel.store(run.batch))

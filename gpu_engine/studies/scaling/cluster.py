@@ -47,7 +47,7 @@ class ClusterIteration:
         team.load(self._expected.x)
         self._phases: dict[Act, list[float]] = {"multiply": [], "exchange": []}
         self._fields: dict[str, Any] = {
-            "entries_by_device": tuple(span.entries for span in spans),
+            "nonzeros_by_device": tuple(span.entries for span in spans),
             "stored_bytes": sum(part.n_bytes for part in team.parts),
             "exchanged_bytes": 8 * sum(transfer.elements for transfer in team.transfers),
         }
@@ -101,7 +101,7 @@ class ClusterRanks:
         self._run: Run | None = None
         self._phases: dict[str, list[float]] = {"compute": [], "exchange": []}
         self._fields: dict[str, Any] = {
-            "entries_by_device": tuple(span.entries for span in spans),
+            "nonzeros_by_device": tuple(span.entries for span in spans),
             "stored_bytes": sum(part.n_bytes for part in team.parts),
         }
         # Bytes of an iteration that reads and writes only the first segment, the least of any.

@@ -49,7 +49,7 @@ class ScalingDetails(Details):
     partitioning: str = described("Partitioning: `pCSR`, `pCSC`, `pCOO` or `pCOO-columns`.", "")
     strategy: str = described("Strategy of a `cold` SpMV; empty for the other workloads.", "")
     devices: int | None = described("Number of devices.", None)
-    entries_by_device: tuple[int, ...] = described("Nonzeros per device.", ())
+    nonzeros_by_device: tuple[int, ...] = described("Nonzeros per device.", ())
     exchanged_bytes: int | None = described("Bytes of vectors exchanged between devices per iteration.", None)
     phases_s: Mapping[str, float] = described(
         "Seconds by phase. `cold`: `partition`, `distribute`, `compute`, `merge`, and `packing`. Iterations: "

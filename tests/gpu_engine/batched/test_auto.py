@@ -162,10 +162,10 @@ def test_a_record_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     assert FLEXIBLE.remark is not None
     said = FLEXIBLE.remark(FLEXIBLE.store(Composition.of([narrow, far]).batch(np)))
     assert said == (
-        "narrow: At most 2048 columns. At most 2048 work units per group: 4 blocks per multiprocessor (132). "
-        "128 threads per block: matrices are small, similar and uncut. "
-        "far: More than 6144 columns: x stays in global memory. At most 2048 work units per group: 4 blocks per "
-        "multiprocessor (132). 128 threads per block: matrices are small, similar and uncut. "
+        "narrow: At most 2,048 columns. At most 2,048 work units per group: 4 blocks per multiprocessor (132). "
+        "128 threads per block: matrices are small, similar, and uncut. "
+        "far: More than 6,144 columns: x stays in global memory. At most 2,048 work units per group: 4 blocks per "
+        "multiprocessor (132). 128 threads per block: matrices are small, similar, and uncut. "
         "Largest groups start first."
     )
 

@@ -34,8 +34,8 @@ def said(text: str) -> str:
 def test_shares_are_of_the_contests_that_count() -> None:
     own = answer(standing(A, 1.25, wins=4), busy=3, empty=2)
     assert "over 8 matrices" in said(sentence(own))
-    assert "mean slowdown 1.25 × (95 % CI 1.12 – 1.38, worst 9.00 × on m2)" in said(sentence(own))
-    assert "fastest or tied on 50 %. 3 more matrices are excluded" in said(sentence(own))
+    assert "Mean slowdown: 1.25 × (95 % CI 1.12 – 1.38, worst 9.00 × on m2)" in said(sentence(own))
+    assert "Fastest or tied on 50 %. 3 more matrices are excluded" in said(sentence(own))
     assert said(sentence(own)).endswith("2 more matrices are without a timing.")
     assert " more " not in sentence(answer(standing(A, 1.25)))
 
@@ -45,7 +45,7 @@ def test_shares_are_of_the_contests_that_count() -> None:
 )
 def test_one_contest_is_one_of_all_that_were_begun(contests: int, busy: int, empty: int, number: str) -> None:
     own = answer(standing(A, 1.25, wins=1), contests=contests, busy=busy, empty=empty)
-    assert f"the best single choice over {number} matrices on cpu, warm: " in sentence(own)
+    assert f"the best single choice over {number} matrices on cpu, warm. " in sentence(own)
 
 
 def test_where_nothing_leads_the_busy_are_counted_among_all() -> None:
@@ -58,7 +58,7 @@ def test_where_nothing_leads_the_busy_are_counted_among_all() -> None:
 
 def test_the_baseline_is_told_unless_it_leads() -> None:
     standings = standing(A, 1.0), standing(B, 2.5)
-    assert said(sentence(answer(*standings, baseline=B))).endswith(f"; mean slowdown of {B} 2.50 ×.")
+    assert said(sentence(answer(*standings, baseline=B))).endswith(f". Mean slowdown of {B}: 2.50 ×.")
     for baseline in (A, C, ""):
         assert "; " not in sentence(answer(*standings, baseline=baseline))
 

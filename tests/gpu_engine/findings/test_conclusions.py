@@ -43,7 +43,8 @@ def test_a_reason_has_its_share_of_the_cases() -> None:
 
 def test_without_cases_there_is_no_data() -> None:
     without = STATEMENT.conclusion([], "cpu", "warm")
-    assert without == Conclusion("All are fast.", "no data", "No case has the required timings.", "cpu", "warm")
+    lacking = "No case has the required timings."
+    assert without == Conclusion("All are fast.", "no data", lacking, "cpu", "warm", why=lacking)
     assert STATEMENT.unjudged() == Conclusion("All are fast.", "no data", "")
 
 

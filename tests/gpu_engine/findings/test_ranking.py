@@ -47,14 +47,14 @@ def said(ranking: Ranking) -> str:
             ["csr/vector"],
             ["ell/thread"],
             False,
-            "csr/vector is probably fastest here: a fact, another; ell/thread may be equally fast (inconclusive).",
+            "csr/vector is probably fastest here: a fact, another. ell/thread may be equally fast (inconclusive).",
         ),
         (
             [VAGUE, SAME, FIRST],
             ["csr/vector", "coo/segmented"],
             ["ell/thread"],
             False,
-            "csr/vector and coo/segmented probably tie for fastest here: a fact, another; ell/thread may be "
+            "csr/vector and coo/segmented probably tie for fastest here: a fact, another. ell/thread may be "
             "equally fast (inconclusive).",
         ),
         ([], [], [], False, ""),
@@ -95,7 +95,7 @@ def test_many_names_are_counted_and_not_all_said() -> None:
     assert said(ranking).startswith("csr/k0, csr/k1, csr/k2 and 3 more show no measurable difference")
     vague = [replace(VAGUE, kernel=f"ell/k{number}") for number in range(5)]
     assert said(rank([FIRST, *vague])).endswith(
-        "; ell/k0, ell/k1, ell/k2 and 2 more may be equally fast (inconclusive)."
+        ". ell/k0, ell/k1, ell/k2 and 2 more may be equally fast (inconclusive)."
     )
 
 

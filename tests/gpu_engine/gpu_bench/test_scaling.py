@@ -218,10 +218,10 @@ def test_from_matrices_to_tables(
     assert "Imbalance, from the host (Figure 6)" in own
     assert [m.details.devices for m in recording.measurements] == [1, 2] * len(MULTIGPU_MATRICES)
     assert all(
-        sum(m.details.entries_by_device) == matrix.nnz
+        sum(m.details.nonzeros_by_device) == matrix.nnz
         for m, matrix in zip(recording.measurements[::2], recording.matrices, strict=True)
     )
-    assert isinstance(recording.measurements[1].details.entries_by_device, tuple)
+    assert isinstance(recording.measurements[1].details.nonzeros_by_device, tuple)
 
 
 def test_the_passes_run_on_simulated_devices_with_a_control_kernel(
@@ -247,7 +247,7 @@ def test_the_passes_run_on_simulated_devices_with_a_control_kernel(
     merges = {m.axes["merge"] for m in orkut if m.kernel == "pCSC/p*-opt"}
     assert merges == {"gather", "device"}
     assert [(m.details.devices, m.axes["balance"]) for m in ratio] == [(1, "nonzeros"), (2, "nonzeros"), (2, "rows")]
-    lopsided = ratio[2].details.entries_by_device
+    lopsided = ratio[2].details.nonzeros_by_device
     assert lopsided[0] / lopsided[1] == pytest.approx(10, rel=0.05)
     assert {(m.axes["workload"], m.details.devices) for m in half} == {
         (work, devices) for work in ("resident", "iterate") for devices in (1, 2)

@@ -94,7 +94,7 @@ def test_records_say_the_same_as_of_the_whole() -> None:
             records = SampleRun(ScalingExperiment(plan, cases, matrix, bench)).records()
             found.append([record for record in records if isinstance(record, Measurement)])
     said = [
-        [(m.case, m.state, m.max_error, m.roofline_s, m.details.entries_by_device, m.stored_bytes) for m in measured]
+        [(m.case, m.state, m.max_error, m.roofline_s, m.details.nonzeros_by_device, m.stored_bytes) for m in measured]
         for measured in found
     ]
     assert said[0] == said[1]

@@ -81,10 +81,10 @@ def test_products_are_right_and_say_where_their_entries_are(
     work.check()
     fields = work.fields()
     assert 0.0 <= fields["max_error"] <= 20.0
-    assert sum(fields["entries_by_device"]) == matrix.nnz
-    assert len(fields["entries_by_device"]) == 3
+    assert sum(fields["nonzeros_by_device"]) == matrix.nnz
+    assert len(fields["nonzeros_by_device"]) == 3
     if chosen.variant != "baseline":
-        assert max(fields["entries_by_device"]) - min(fields["entries_by_device"]) <= 1
+        assert max(fields["nonzeros_by_device"]) - min(fields["nonzeros_by_device"]) <= 1
     index = {"pCSR": 4 * (matrix.n_rows + 3), "pCSC": 4 * (matrix.n_cols + 3), "pCOO": 4 * matrix.nnz}
     cut = fields["stored_bytes"] - 12 * matrix.nnz - index[chosen.partitioning]
     # A compressed line that is cut has a pointer more in each part after its first.
@@ -269,7 +269,7 @@ def test_ranks_take_the_iterations_that_they_take_on_one_device(
     fields = work.fields()
     assert (fields["iterations"], fields["note"]) == (len(expected.gammas), "")
     assert fields["phases_s"] == {"compute": 1.0, "exchange": 1.0}
-    assert sum(fields["entries_by_device"]) == graph.pull.nnz
+    assert sum(fields["nonzeros_by_device"]) == graph.pull.nnz
     assert fields["residual"] < 1e-10
     assert (fields["exchanged_bytes"] == 0) == (count == 1)
     if kernel.segments:
@@ -307,7 +307,7 @@ def test_lines_override_what_a_strategy_cuts(plain_devices: tuple[VirtualDevice,
     for cut in ("nonzeros", "rows"):
         work = made(setting("cold", "p*-opt", 3, merge="host", balance=cut), CUT, plain_devices)
         work.check()
-        parts[cut] = work.fields()["entries_by_device"]
+        parts[cut] = work.fields()["nonzeros_by_device"]
     assert parts == {"nonzeros": (2, 3, 3), "rows": (4, 0, 4)}
 
 

@@ -256,7 +256,7 @@ def test_ell_that_does_not_fit_is_skipped_before_it_is_made() -> None:
     for name, m in found.items():
         if name.startswith("ell"):
             assert (m.state, m.median_s) == ("skipped", None)
-            assert m.note == "needs 0.000806 GB of memory; the limit is 0.0001 GB"
+            assert m.note == "needs 0.000806 GB of memory; the limit is 0.000100 GB"
         else:
             assert m.state in TIMED, m.note
     assert set(traces(records)) == {name for name in ALL if name.startswith("csr")}

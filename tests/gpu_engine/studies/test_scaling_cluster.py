@@ -216,7 +216,7 @@ def test_what_records_of_a_cluster_say(tmp_path: Path, monkeypatch: pytest.Monke
     for m in found:
         assert (m.device, m.note, m.environment["devices"]) == ("cluster", VIRTUAL, names[m.details.devices])
         assert (m.environment["hosts"], len(m.samples_s)) == ("a: 2, b: 1", 9)
-        assert sum(m.details.entries_by_device) == GRID.nnz
+        assert sum(m.details.nonzeros_by_device) == GRID.nnz
         assert set(m.details.phases_s) == {"compute", "exchange"}
     iterated, ranked = found[:3], found[3:]
     assert {m.kernel for m in iterated} == {"pCSR/iterate"}

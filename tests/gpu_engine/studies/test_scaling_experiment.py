@@ -67,8 +67,8 @@ def test_what_a_record_says(bench: Bench) -> None:
         assert m.case == Case("m", setting.kernel, "warm", setting.axes).key
         assert (m.details.partitioning, m.details.devices, m.cache) == (setting.partitioning, setting.devices, "warm")
         assert m.note == VIRTUAL
-        assert sum(m.details.entries_by_device) == GRID.nnz
-        assert len(m.details.entries_by_device) == setting.devices
+        assert sum(m.details.nonzeros_by_device) == GRID.nnz
+        assert len(m.details.nonzeros_by_device) == setting.devices
         assert len(m.samples_s) == 9
         assert m.median_s == sorted(m.samples_s)[4]
         assert m.gflops == pytest.approx(2 * GRID.nnz / m.median_s / 1e9)
@@ -183,7 +183,10 @@ def test_parts_that_need_too_much_memory_skip_the_case(bench: Bench) -> None:
     tight = Bench(bench.device, bench.stopwatch, FAST, needed[1])
     found = measured(tight, [dataclasses.replace(COLD, devices=count) for count in (1, 2)])
     assert [m.state for m in found] == ["ok", "skipped"]
-    assert found[1].note == f"needs {needed[2] / 1e9:.3g} GB of memory; the limit is {needed[1] / 1e9:.3g} GB"
+    assert (
+        found[1].note
+        == f"needs {units.number(needed[2] / 1e9)} GB of memory; the limit is {units.number(needed[1] / 1e9)} GB"
+    )
 
 
 def test_no_memory_for_the_reference_skips_every_case(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

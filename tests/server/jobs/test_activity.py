@@ -24,6 +24,16 @@ def test_a_wait_and_a_run_fill_the_parts_that_they_overlap() -> None:
     assert day.last_end == NOW - PART_S
 
 
+def test_busy_time_is_a_share_of_the_time_since_the_service_started() -> None:
+    run = job("succeeded", 3.0, 2.5, 1.0)
+    assert activity_of([run], NOW).busy("cpu") == pytest.approx(1.5 / PARTS)
+    young = activity_of([run], NOW, 2.0 * PART_S)
+    assert (young.period_s, young.busy("cuda:0")) == (2.0 * PART_S, 0.0)
+    assert young.busy("cpu") == pytest.approx(0.5)
+    assert activity_of([run], NOW, 0.5 * PART_S).busy("cpu") == 0.0
+    assert activity_of([run], NOW, 2.0 * DAY_S).period_s == DAY_S
+
+
 def test_a_queued_job_waits_until_now_and_has_lost_its_former_start() -> None:
     day = activity_of([job("queued", 2.0, 1.5, None)], NOW)
     assert day.waiting[-3:] == pytest.approx((0, 1, 1))

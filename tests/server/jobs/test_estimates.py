@@ -11,7 +11,7 @@ from gpu_engine.studies.formats import FormatsParams, FormatsStudy
 from server import devices
 from server.db import Database
 from server.jobs import estimates, queue
-from server.jobs.estimates import Expected, Outcome, corrected
+from server.jobs.estimates import COMPILE_S, Expected, Outcome, compile_s, corrected
 from server.jobs.queue import JobRequest
 from server.models import JobRow, JobState
 from server.settings import Settings
@@ -28,6 +28,12 @@ def job(study_s: float, cases: int = 8, settings: str = "", matrix: str = "m") -
 
 def test_without_jobs_the_study_is_believed() -> None:
     assert corrected(job(12.0), ()) == 12.0
+
+
+def test_only_the_first_job_of_a_cpu_compiles() -> None:
+    assert compile_s(CPU, ()) == COMPILE_S["cpu"]
+    assert compile_s(CPU, [Outcome(job(1.0), 1.0)]) == 0.0
+    assert compile_s(DeviceInfo("cuda:0", "cuda", "A GPU", 2**34, 2**25), ()) == 0.0
 
 
 def test_the_same_job_is_believed_almost_wholly() -> None:
@@ -76,7 +82,7 @@ def over(database: Database, job_id: str, matrix: str, taken_s: float, **fields:
 def test_a_submission_is_expected_to_take_what_others_took(database: Database, settings: Settings, matrix: str) -> None:
     first, _ = queue.submit(database, settings, JobRequest("formats", (matrix,), {}, "cpu"))
     info = MatrixInfo(matrix, "band", *BATTERY["band"]().shape, BATTERY["band"]().nnz)
-    assert first.estimate_s == STUDY.estimate_s(FormatsParams(), [info], CPU)
+    assert first.estimate_s == STUDY.estimate_s(FormatsParams(), [info], CPU) + COMPILE_S["cpu"]
     for number in range(5):
         over(database, f"j{number}", matrix, first.estimate_s / 4)
     second, _ = queue.submit(database, settings, JobRequest("formats", (matrix,), {}, "cpu"))
@@ -101,3 +107,13 @@ def test_what_tells_nothing_of_a_job_is_left_out(database: Database, matrix: str
     over(database, "j1", matrix, 5.0, **fields)
     with database.read() as session:
         assert estimates.outcomes(session, STUDY, CPU) == ()
+
+
+def test_the_time_of_the_first_job_says_little_of_the_next_one(
+    database: Database, settings: Settings, matrix: str
+) -> None:
+    info = MatrixInfo(matrix, "band", *BATTERY["band"]().shape, BATTERY["band"]().nnz)
+    study_s = STUDY.estimate_s(FormatsParams(), [info], CPU)
+    over(database, "first", matrix, study_s + COMPILE_S["cpu"])
+    again, _ = queue.submit(database, settings, JobRequest("formats", (matrix,), {}, "cpu"))
+    assert again.estimate_s == pytest.approx(study_s)

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from server.db import Database
 from tests.web.conftest import ON_GPU, Lab, add_study, get
 from tests.web.studies.reader import Reader, every_page, query_of
-from web.device_labels import short
+from web.device_labels import THIS_CPU, short
 from web.studies.base import StudyPage
 from web.views.chips import ALL
 
@@ -16,7 +16,11 @@ from web.views.chips import ALL
 def test_it_starts_with_the_newest_device_and_mixes_none(client: TestClient, measured: StudyPage) -> None:
     context = get(client, f"/{measured.name}").context
     (choice,) = (switch for switch in context["switches"] if switch.label == "Device")
-    assert [(link.text, link.current) for link in choice.links] == [(short(ON_GPU), True), ("cpu", False), (ALL, False)]
+    assert [(link.text, link.current) for link in choice.links] == [
+        (short(ON_GPU), True),
+        (THIS_CPU, False),
+        (ALL, False),
+    ]
     assert {line.finding.device for line in context["findings"]} == {ON_GPU}
     assert {row.measurement.device for line in context["findings"] for row in line.finding.rows} == {ON_GPU}
     assert [link.href for link in context["jobs"]] == ["/jobs/j2"]
@@ -29,7 +33,7 @@ def test_all_devices_stand_beside_each_other_with_the_chosen_matrices(client: Te
     (choice,) = (switch for switch in get(client, address).context["switches"] if switch.label == "Device")
     (every,) = (link for link in choice.links if link.text == ALL)
     there = get(client, every.href).context
-    assert {line.finding.device for line in there["findings"]} == {"cpu", ON_GPU}
+    assert {line.finding.device for line in there["findings"]} == {THIS_CPU, ON_GPU}
     assert {line.finding.matrix_id for line in there["findings"]} == {"m1"}
     (choice,) = (switch for switch in there["switches"] if switch.label == "Device")
     assert [link.text for link in choice.links if link.current] == [ALL]
@@ -46,7 +50,7 @@ def test_a_switch_changes_its_parameter_alone(client: TestClient, measured: Stud
             added, lost = query_of(link.href) - query_of(address), query_of(address) - query_of(link.href)
             (parameter,) = {name for name, _ in added}
             values = next((each.values for each in measured.switches if each.label == switch.label), {})
-            chosen = {{"cuda:0": short(ON_GPU)}.get(value, value) for _, value in added}
+            chosen = {{"cuda:0": short(ON_GPU), "cpu": THIS_CPU}.get(value, value) for _, value in added}
             assert chosen == set(values.get(link.text, (link.text,)))
             assert parameter in parameters
             # The matrices of another device are chosen anew.

@@ -107,7 +107,7 @@ def test_the_answer_of_the_page_is_its_heading(client: TestClient, measured: Stu
     page = get(client, f"/{measured.name}?job=j2")
     explore = page.context["explore"]
     heading = words(page.text.partition("<h1")[2].partition(">")[2].partition("</h1>")[0])
-    assert heading == words(explore.sentence if explore else measured.title)
+    assert heading == words(explore.sentence if explore else f"{page.context['answers'][0].short}.")
     sentences = (explore.sentence, *explore.under) if explore else ()
     for sentence in (each for text in sentences for each in re.split(r"(?<=[.?]) ", text)):
         assert len(sentence.split()) <= 25, sentence

@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 
 from gpu_engine.findings.batched.energy import BatchEnergy, EnergySetting, KernelEnergy, energies, sentences
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.finding import INTERVAL
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from web.figures import markers
@@ -65,7 +66,7 @@ def table(info: Energies) -> Table:
         *(Head(text, numeric=False) for text in ("batches", "device", "cache", "kernel")),
         Head("batches", "with energy"),
         Head("throughput", "GFLOP/s per watt"),
-        Head("95 % CI"),
+        Head(INTERVAL),
         Head("energy", "per SpMV of one matrix"),
         Head("power", "W"),
         Head("least energy", numeric=False),
@@ -76,7 +77,7 @@ def table(info: Energies) -> Table:
         for setting in info.settings
         for kernel in setting.kernels
     ]
-    return Table(heads, tuple(rows))
+    return Table(heads, tuple(rows)).without_empty(INTERVAL)
 
 
 def summary(info: Energies) -> str:

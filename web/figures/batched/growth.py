@@ -19,6 +19,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import gain
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.words import capital
 from web.figures.base import blank, caption, log_axis
 from web.figures.batched.markers import (
     FACET,
@@ -32,7 +33,7 @@ from web.figures.batched.markers import (
     loops_max,
 )
 
-PANEL_PX = 260
+PANEL_PX = 236
 PANELS_MAX = len(SIMILAR)
 """Maximum number of panels: those of Figure 3. The table has all."""
 
@@ -138,8 +139,8 @@ def summary(info: Growth) -> str:
     more = []
     for device, cache in dict.fromkeys((over.device, over.cache) for over in info.gains):
         here = [over for over in info.gains if (over.device, over.cache) == (device, cache)]
-        gains = ", ".join(map(_gain_text, here))
-        more.append(f"Speedup of the fastest kernel of the paper in the largest batches on {device}, {cache}: {gains}.")
+        gains = " ".join(f"{capital(_gain_text(over))}." for over in here)
+        more.append(f"Speedup of the fastest kernel of the paper in the largest batches on {device}, {cache}. {gains}")
     return caption(text, (), (*more, loops_end(info.loops_max)))
 
 
@@ -154,7 +155,7 @@ def _point(group: BatchGroup) -> Point:
 
 def _gain_text(over: LoopGain) -> str:
     low, high = (f"{units.number(gain)}{units.THIN}×" for gain in (over.low, over.high))
-    return f"{low if low == high else f'{low} to {high}'} over {over.loop}"
+    return f"over {over.loop}: {low if low == high else f'{low} to {high}'}"
 
 
 def _loop_gains(series: Iterable[Sequence[BatchGroup]]) -> tuple[LoopGain, ...]:

@@ -32,7 +32,7 @@ from web.figures.batched.markers import (
 )
 from web.figures.panels import DOT, Legend, panels
 
-ROW_PX, LEAST_PX = 22, 120
+ROW_PX, LEAST_PX = 19, 120
 ROWS_MAX = 60
 """Maximum number of matrices in a panel; the table has all."""
 

@@ -11,7 +11,7 @@ from statistics import fmean, geometric_mean
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.finding import INTERVAL, interval_text, with_interval_head
+from gpu_engine.findings.finding import INTERVAL, interval_text, with_intervals
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
@@ -124,7 +124,7 @@ def table(info: Panels[Panel]) -> Table:
         if device in point.fastest
     ]
     every = (m for panel in info.panels for point in panel.points for m in point.fastest.values())
-    return Table(with_interval_head(heads, every), tuple(rows))
+    return with_intervals(Table(heads, tuple(rows)), every)
 
 
 def summary(info: Panels[Panel]) -> str:

@@ -38,7 +38,7 @@ from web.figures.panels import Panels, panels
 COLUMNS_MAX = 20
 """Maximum number of kernels in the drawing, those with the smallest mean slowdown; the table has all."""
 
-PANEL_PX, ROW_PX_MIN, ROW_PX_MAX, COLUMN_PX, NAMES_PX, SCALE_PX, LETTER_PX = 900, 13, 26, 36, 150, 34, 7.5
+PANEL_PX, ROW_PX_MIN, ROW_PX_MAX, COLUMN_PX, NAMES_PX, SCALE_PX, LETTER_PX = 900, 12, 26, 36, 150, 34, 7.5
 """Sizes in pixels. A panel has about the same height for any number of matrices; narrow screens scroll."""
 
 DEFAULT = "sigma"

@@ -129,12 +129,12 @@ def _by_residency(panel: Panel) -> str:
         "with more warps": mean_speedups(panel.forecasts, False),
     }
     texts = [
-        f"on the {means.matrices} {which}, equation (1) predicts {ratio(means.iterations)}, and "
-        f"{ratio(means.measured)} is measured"
+        f"On the {means.matrices} {which}, equation (1) predicts {ratio(means.iterations)}, and "
+        f"{ratio(means.measured)} is measured."
         for which, means in groups.items()
         if means
     ]
-    return f"{place_in_words(panel.place)}, geometric means: {'; '.join(texts)}." if texts else ""
+    return f"Geometric means, {place_in_words(panel.place)}. {' '.join(texts)}" if texts else ""
 
 
 def _predicted(name: str) -> float:

@@ -9,7 +9,7 @@ from gpu_engine.advisor import can_advise, rank
 from gpu_engine.advisor.evaluation import WITHIN
 from gpu_engine.advisor.gpus import Gpu, gpu_named
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.finding import INTERVAL, interval_text, with_interval_head
+from gpu_engine.findings.finding import INTERVAL, interval_text, with_intervals
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
@@ -123,7 +123,7 @@ def table(info: Panels[Panel]) -> Table:
         for point in points
     ]
     every = (point.measurement for panel in info.panels for point in panel.every)
-    return Table(with_interval_head(heads, every), tuple(rows))
+    return with_intervals(Table(heads, tuple(rows)), every)
 
 
 def summary(info: Panels[Panel]) -> str:

@@ -90,7 +90,7 @@ def draw(info: Panels[Panel]) -> go.Figure:
         # Named lines lie above the others.
         for profile in sorted(panel.lines, key=panel.named.__contains__):
             figure.add_trace(_line(profile, profile in panel.named), row=row, col=1)
-        direct_labels(figure, row, [(p.kernel, p.share(FACTOR_MAX), style(p.format).color) for p in panel.named])
+        direct_labels(figure, row, [(p.kernel, p.share(FACTOR_MAX), style(p.format)) for p in panel.named])
     figure.update_layout(margin_r=LABELS_PX)
     # The step at 1 lies on the axis; a little room left of it lets it be seen.
     figure.update_xaxes(type="log", range=[-0.005, math.log10(FACTOR_MAX)])

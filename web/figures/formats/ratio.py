@@ -282,5 +282,5 @@ def counts(panel: Panel, place: Sequence[str]) -> str:
     verdicts = [point.verdict for point in panel.points]
     both = f"faster on {verdicts.count('faster')} of {len(verdicts)}, slower on {verdicts.count('slower')}"
     of = "" if panel.decided == len(verdicts) else f" over the {panel.decided} conclusive ones"
-    mean = f"; geometric-mean speedup {units.ratio(panel.mean)}{of}" if panel.mean else ""
-    return f"{', '.join((' vs '.join(panel.pair), *place))}: {both}{mean}."
+    mean = f" Geometric-mean speedup: {units.ratio(panel.mean)}{of}." if panel.mean else ""
+    return f"{', '.join((' vs '.join(panel.pair), *place))}: {both}.{mean}"

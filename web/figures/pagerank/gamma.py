@@ -91,10 +91,11 @@ def draw(info: Info) -> go.Figure:
         place = {"row": number, "col": 1}
         for row in panel.rows:
             dash = RUN_DASHES[names.index(row.name) % len(RUN_DASHES)]
-            for trace in (_entry(row, dash, legend), *_lines(row, dash, step, legend), _markers(row)):
+            for trace in (_entry(row, dash, legend), *_lines(row, dash, step), _markers(row)):
                 figure.add_trace(trace, **place)
         end = axis_end((len(row.gammas), row.is_right) for row in panel.rows)
         figure.update_xaxes(range=[0, end], **place)
+    figure.add_traces([_level(entry, legend) for entry in used], rows=1, cols=1)
     axis = log_axis([gamma for row in rows for gamma in row.gammas if gamma])
     figure.update_yaxes(**axis.settings, title_text="γ")
     figure.update_xaxes(title_text="iteration", title_standoff=4, row=len(visible_panels))
@@ -170,12 +171,27 @@ def _entry(row: Row, dash: str, legend: Legend) -> go.Scatter:
     )
 
 
-def _lines(row: Row, dash: str, step: int, legend: Legend) -> Iterator[go.Scatter]:
+def _level(entry: Level, legend: Legend) -> go.Scatter:
+    """Return the legend entry of a precision: its color and its marker; dashes stand for runs."""
+    return go.Scatter(
+        **legend_entry(entry, legend),
+        x=[None],
+        y=[None],
+        mode="lines+markers",
+        line={"color": entry.color, "width": 2},
+        marker={"color": entry.color, "symbol": entry.symbol, "size": 8},
+        meta={"role": "gamma"},
+    )
+
+
+def _lines(row: Row, dash: str, step: int) -> Iterator[go.Scatter]:
     """Yield a line in the color of each precision, from the last iteration before it."""
     for part in row.stretches:
         indices = sorted({*range(max(0, part.begin - 1), part.end, step), part.end - 1})
         yield go.Scatter(
-            **legend_entry(part.level, legend),
+            name=part.level.name,
+            legendgroup=part.level.name,
+            showlegend=False,
             x=[i + 1 for i in indices],
             y=[row.gammas[i] or None for i in indices],
             mode="lines",

@@ -10,6 +10,7 @@ from functools import partial
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.finding import INTERVAL
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.scaling.cases import COLD, ITSELF, STAYING, WORKS, SpeedUp, no_control_text
 from gpu_engine.findings.scaling.groups import WorkGroup, by_work, devices_in_words, work_groups
@@ -133,7 +134,7 @@ def table(info: SpeedUps) -> Table:
         Head("devices"),
         Head("time", "median"),
         Head("speedup", "over one device" if info.over == OVER_ITSELF else f"over {BASELINE} on one"),
-        Head("95 % CI"),
+        Head(INTERVAL),
         Head("efficiency", "% of ideal"),
         Head("verdict", numeric=False),
     )
@@ -143,7 +144,7 @@ def table(info: SpeedUps) -> Table:
         for curve in panel.items
         for m, gain in curve.points
     )
-    return Table(heads, tuple(rows))
+    return Table(heads, tuple(rows)).without_empty(INTERVAL)
 
 
 def summary(info: SpeedUps) -> str:

@@ -7,6 +7,7 @@ from gpu_engine.findings.batched.flexible import Batch, Flexible, flexible
 from gpu_engine.findings.batched.groups import name_of, operation_of
 from gpu_engine.findings.batched.outlook import FLEXIBLE
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.finding import INTERVAL
 from gpu_engine.findings.overall_ranking import KernelSummary, answers
 from gpu_engine.text import units
 from gpu_engine.text.words import amount
@@ -92,28 +93,30 @@ def _slowdowns(first: Flexible, data: StudyData) -> Dots | None:
         visible[-1:] = [each for each in everywhere if each.label == FLEXIBLE]
     axis = log_axis((ratio for each in visible for _, ratio in each.ratios), least=1.0)
     beyond = sum(not axis.holds(ratio) for each in visible for _, ratio in each.ratios)
-    note = "dot: a batch · bar: mean with 95 % CI"
+    with_ci = any(each.low and each.high for each in visible)
+    note = f"dot: a batch · bar: mean{' with 95 % CI' if with_ci else ''}"
     return Dots(
         heading="Time over that of the fastest kernel of each batch",
         series=(),
         ticks=axis.ticks(),
         one=axis.at(1.0),
-        heads=("mean", "95 % CI", "fastest or tied"),
-        rows=tuple(_kernel_row(each, axis) for each in visible),
+        heads=("mean", *([INTERVAL] if with_ci else []), "fastest or tied"),
+        rows=tuple(_kernel_row(each, axis, with_ci) for each in visible),
         what="kernel",
-        wide=("95 % CI",),
+        wide=(INTERVAL,),
         note=f"{note} · {units.count(beyond)} dots beyond the axis" if beyond else note,
     )
 
 
-def _kernel_row(each: KernelSummary, axis: Axis) -> DotRow:
+def _kernel_row(each: KernelSummary, axis: Axis, with_ci: bool) -> DotRow:
     color, form = mark_of(each.label)
     inside = sorted(ratio for _, ratio in each.ratios if axis.holds(ratio))
     dots = [axis.dot(ratio, form, color, is_small=True) for ratio in dict.fromkeys(round(r, 3) for r in inside)]
     ends = (each.low, each.high) if each.low and each.high else None
     mean = axis.dot(each.mean, "stem", "of-none", low=each.low, high=each.high)
     share = each.wins / len(each.ratios)
-    values = DotValue(units.ratio(each.mean)), DotValue(interval(ends) or units.MISSING), DotValue(units.percent(share))
+    between = [DotValue(interval(ends) or units.MISSING)] if with_ci else []
+    values = (DotValue(units.ratio(each.mean)), *between, DotValue(units.percent(share)))
     return DotRow(each.label, "", (*dots, mean), values, color=color, form=form, note=NOTES.get(each.label, ""))
 
 

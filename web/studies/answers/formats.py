@@ -5,14 +5,16 @@ import math
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats.choices import Choice, Choices
 from gpu_engine.text import units
+from gpu_engine.text.words import amount
 from web.device_labels import short
 from web.explore import ExploreAnswer
-from web.figures.formats.groups import Place
+from web.figures.formats.groups import Place, busy, by_place
 from web.palette import mark_of
 from web.results import Results
 from web.studies.answers.formats_drawer import drawer_of, sentence_of
 from web.studies.answers.formats_heat import LIBRARIES, heat, matrix_table
 from web.studies.answers.formats_settings import Setting, numbers_text, settings
+from web.studies.answers.wording import wins
 
 NEAR = 1.1
 """Maximum slowdown of a kernel that is near the fastest one."""
@@ -24,10 +26,10 @@ NOTE = "Speedup: geometric mean over the matrices that a kernel was measured on,
 
 
 def answer(results: Results) -> ExploreAnswer | None:
-    """Return the answer for the first device and cache state, with a heat table for each; None without a baseline."""
+    """Return the answer for the first device and cache state, with a heat table for each; None without a time."""
     every = list(settings(results))
     if not every:
-        return None
+        return _of_noise(results)
     first = every[0]
     if len(first.choices.groups) == 1:
         return _of_one(results, first)
@@ -35,10 +37,20 @@ def answer(results: Results) -> ExploreAnswer | None:
     return ExploreAnswer(
         eyebrow(first.place),
         sentence(first),
-        tuple(filter(None, (_counts(first.choices), _for_n(first)))),
+        tuple(filter(None, (_counts(first), _for_n(first)))),
         (*tables, matrix_table(results, first)),
         tuple(filter(None, (_near(first.choices), NOTE, _fitted(first.choices, results.data)))),
     )
+
+
+def _of_noise(results: Results) -> ExploreAnswer | None:
+    """Return that the timings of the first device and cache state are too noisy; None if nothing was timed."""
+    for place, groups in by_place(results.measurements).items():
+        if number := busy(groups):
+            noisy = amount(number, "matrix", "matrices")
+            under = f"No kernel is ranked on {noisy}. Close other programs on this machine and measure again."
+            return ExploreAnswer(eyebrow(place), "The timings are too noisy to name the fastest format.", (under,), ())
+    return None
 
 
 def eyebrow(place: Place) -> str:
@@ -53,7 +65,7 @@ def _place_text(place: Place) -> str:
 def sentence(setting: Setting) -> str:
     """Return whether a choice for each matrix beats the baseline, and whether a single kernel does."""
     choices, rival = setting.choices, setting.in_sentence
-    choice, single = choices.advised or choices.fastest, choices.best_single
+    choice, single = choices.advised or choices.best, choices.best_single
     gain = units.speedup(choice.mean)
     if not choice.beats_baseline:
         return f"Choosing a format for each matrix does not beat {rival}: mean speedup {gain}."
@@ -71,15 +83,19 @@ def _of_one(results: Results, setting: Setting) -> ExploreAnswer:
     return ExploreAnswer(where, sentence_of(setting, matrix), drawer.under, drawer.pictures)
 
 
-def _counts(choices: Choices) -> str:
-    """Return on how many matrices the choice is faster and slower, and what was possible."""
-    choice, total = choices.advised or choices.fastest, len(choices.groups)
-    faster, level, slower = choice.wins
-    name = "The advisor’s choice" if choices.advised else "The fastest kernel"
-    number = f"{len(choice.verdicts)} of {total}" if len(choice.verdicts) < total else str(total)
-    possible = f" The best possible choice reaches {units.speedup(choices.fastest.mean)}." if choices.advised else ""
-    wins = f"faster on {faster} of {number} matrices, equal or inconclusive on {level}, and slower on {slower}"
-    return f"{name} is {wins}.{possible}"
+def _counts(setting: Setting) -> str:
+    """Return what the best Sparsight kernel reaches against the baseline, and what the advisor's choice reaches."""
+    choices, rival = setting.choices, setting.full_rival
+    name = "best Sparsight" if choices.sparsight else "fastest"
+    best = f"The {name} kernel {_reaches(choices.best, f' over {rival}', 'matrices')}."
+    if choices.advised is None:
+        return best
+    what = "" if len(choices.advised.verdicts) == len(choices.best.verdicts) else "matrices"
+    return f"{best} The advisor’s choice {_reaches(choices.advised, '', what)}."
+
+
+def _reaches(choice: Choice, over: str, what: str) -> str:
+    return f"reaches {units.speedup(choice.mean)}{over}: {wins(choice.counts, what)}"
 
 
 def _for_n(setting: Setting) -> str:

@@ -63,7 +63,8 @@ def sentence_of(setting: Setting, matrix: str) -> str:
     m, verdict = fastest.measurements[matrix], fastest.verdicts[matrix]
     rival = setting.in_sentence
     if m.kernel == setting.choices.baseline:
-        return f"{capital(rival)} is fastest: {units.seconds(m.median_s)} per SpMV."
+        name = rival if rival == m.kernel else capital(rival)
+        return f"{name} is fastest: {units.seconds(m.median_s)} per SpMV."
     gain = f"speedup {units.speedup(verdict.ratio)} over {rival}"
     if verdict.kind != "faster":
         return f"{m.kernel} has the least time, but is not measurably faster than {rival}."

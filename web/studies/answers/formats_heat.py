@@ -23,6 +23,7 @@ from web.plots.heat import (
 from web.results import Results
 from web.selection import study_url
 from web.studies.answers.formats_settings import Setting, numbers_text, opened
+from web.studies.answers.wording import interval
 
 ROWS_MAX = 8
 """Number of kernels that are not folded."""
@@ -30,10 +31,11 @@ ROWS_MAX = 8
 CELLS_MAX = 3
 """Number of kernels with a column of slowdowns in the table of the matrices."""
 
-MATRICES_MAX = 20
+MATRICES_MAX = 10
 """Number of matrices that are not folded."""
 
-ADVISED, FASTEST = "The advisor’s choice", "Best kernel of each matrix"
+ADVISED = "The advisor’s choice"
+SPARSIGHT, FASTEST = "Best Sparsight kernel", "Best kernel of each matrix"
 LIBRARIES = "of-library"
 
 
@@ -51,7 +53,9 @@ def heat(results: Results, setting: Setting, name: str) -> Heat:
     visible = _visible(choices, results)
     singles = [row for row in rows if row.name in visible]
     place = sum(choices.kernels[n].mean > 1 for n, row in enumerate(rows) if row.name in visible and not row.note)
-    picks = [(FASTEST, choices.fastest)] + ([(ADVISED, choices.advised)] if choices.advised else [])
+    picks = [(SPARSIGHT if choices.sparsight else FASTEST, choices.best)] + (
+        [(ADVISED, choices.advised)] if choices.advised else []
+    )
     return Heat(
         heading="Kernels",
         baseline=setting.short_rival,
@@ -158,7 +162,7 @@ def _row(choice: Choice, choices: Choices, ordered: Sequence[str], name: str = "
         color,
         form,
         units.speedup(choice.mean),
-        f"{ends[0]:.2f}–{ends[1]:.2f}" if ends else units.MISSING,
+        interval(ends),
         choice.wins,
         tuple(_cell(choice, choices, i) for i in ordered),
         f"on {number}" if number < total else "",
@@ -170,7 +174,7 @@ def _baseline_row(setting: Setting, ordered: Sequence[str]) -> HeatRow:
     choices = setting.choices
     color, form = mark_of(choices.baseline)
     steps = (step_of(_slowdown(choices, i, choices.baselines[i])) for i in ordered)
-    return HeatRow(choices.baseline, color, form, units.speedup(1.0), units.MISSING, None, tuple(steps))
+    return HeatRow(choices.baseline, color, form, units.speedup(1.0), "", None, tuple(steps))
 
 
 def _cell(choice: Choice, choices: Choices, matrix: str) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from gpu_engine.competitors import BEST
+from gpu_engine.competitors import BEST, BEST_IN_WORDS
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats.choices import Choices, compare_choices
 from gpu_engine.findings.formats.for_n import SPMVS, SPMVS_MAX, KernelCost, best, cost_of
@@ -51,6 +51,11 @@ class Setting:
     def in_sentence(self) -> str:
         """Name of the baseline in a sentence."""
         return "the best of cuSPARSE" if self.choices.baseline == BEST else self.choices.baseline
+
+    @property
+    def full_rival(self) -> str:
+        """Name of the baseline beside counts of matrices."""
+        return BEST_IN_WORDS if self.choices.baseline == BEST else self.choices.baseline
 
     @property
     def short_rival(self) -> str:

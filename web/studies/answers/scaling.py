@@ -15,10 +15,12 @@ from gpu_engine.findings.scaling.cases import (
     phases_of,
 )
 from gpu_engine.findings.scaling.groups import devices_in_words
+from gpu_engine.findings.scaling.superlinear import is_superlinear, superlinear_text
 from gpu_engine.text import units
 from gpu_engine.text.words import amount, capital
 from gpu_engine.verdicts.verdict import verdict_text
 from web.components import Link
+from web.device_labels import short
 from web.explore import Drawer, ExploreAnswer
 from web.plots.axis import Axis, log_axis
 from web.plots.dots import Dot, DotRow, Dots, DotValue, Series
@@ -50,7 +52,12 @@ def explore(results: Results) -> ExploreAnswer | None:
         sentence=_sentence(first),
         under=_under(first),
         pictures=(_picture(first, results),),
-        notes=(*_notes(first), *(f"{measured_on(each.device)}: {_ranges(each)}." for each in others)),
+        notes=(
+            *_notes(first),
+            *_superlinear(first, results),
+            *(f"{measured_on(each.device)}: {_ranges(each)}." for each in others),
+            *(note for each in others for note in _superlinear(each, results)),
+        ),
     )
 
 
@@ -167,7 +174,9 @@ def _row(
             dots += [axis.dot(each.value, series.form, series.color, is_small=True) for each in others if each]
     known = results.data.matrix(matrix_id)
     values = tuple(_value(work, of_works) for work in works)
-    note = f"{units.number(known.nnz / 1e6)} M nonzeros" if known.nnz else ""
+    above = any(is_superlinear(each.on(number), number) for each in of_works.values() for number in _numbers(each))
+    size = f"{units.number(known.nnz / 1e6)} M nonzeros" if known.nnz else ""
+    note = ", ".join(filter(None, (size, "above linear: see the notes" if above else "")))
     return DotRow(
         known.name, opened(results, matrix_id), tuple(dots), values, note=note, is_open=is_open(results, matrix_id)
     )
@@ -194,6 +203,30 @@ def _notes(first: Machine) -> tuple[str, ...]:
     )
 
 
+def _superlinear(machine: Machine, results: Results) -> list[str]:
+    """Return a note on each speedup above the number of devices."""
+    known = ((scaled, _why_superlinear(scaled, results)) for scaled in machine.scaled)
+    where = short(machine.device)
+    return [
+        f"{results.data.matrix(scaled.group.matrix_id).name}, {WORKS[scaled.group.work]}, on {where}: {text}"
+        for scaled, text in known
+        if text
+    ]
+
+
+def _why_superlinear(scaled: Scaled, results: Results) -> str:
+    """Return the speedups above the number of devices, with the reason of the largest one; empty without one."""
+    above = [number for number in _numbers(scaled) if is_superlinear(scaled.on(number), number)]
+    if not above:
+        return ""
+    most = max(above)
+    series, m = scaled.group.ranked(most)[0]
+    reason = superlinear_text(scaled.group, series, m, scaled.one, results.data.matrix(scaled.group.matrix_id))
+    gain = scaled.on(most)
+    devices = devices_in_words(most, scaled.group.virtual)
+    return f"{units.ratio(gain.value if gain else None)} with {devices}. {reason}"
+
+
 def drawer(results: Results, matrix_id: str) -> Drawer | None:
     """Return the drawer of a matrix; None without a speedup."""
     for machine in machines(results.data):
@@ -209,6 +242,11 @@ def _drawer(machine: Machine, matrix_id: str, of_works: Mapping[str, Scaled], re
         title=data.matrix(matrix_id).name,
         eyebrow=f"{devices} · {measured_on(machine.device)}",
         sentence=_matrix_sentence(machine, of_works),
+        under=tuple(
+            f"{capital(WORKS[work])}: {text}"
+            for work, scaled in of_works.items()
+            if (text := _why_superlinear(scaled, results))
+        ),
         pictures=(_by_devices(of_works),),
         facts=tuple(fact for work in WORKS if work in of_works for fact in _facts(of_works[work])),
         links=(

@@ -20,14 +20,15 @@ YES: Mapping[Answer, str] = {"yes": "Yes", "partly": "On some graphs", "no": "No
 def wins(verdicts: Counter[VerdictKind], what: str) -> str:
     """Return `faster on 2 of 12 graphs, equal or inconclusive on 4, slower on 6`; the numbers sum to the total.
 
-    what  plural noun of the cases
+    what  plural noun of the cases; empty: their number was said before
     """
     total = sum(verdicts.values())
     faster, slower = verdicts["faster"], verdicts["slower"]
     between = total - faster - slower
     middle = f", equal or inconclusive on {between}" if between else ""
     noun = what if total != 1 else SINGULAR.get(what, what)
-    return f"faster on {faster} of {total} {noun}{middle}, slower on {slower}"
+    of_total = f" of {total} {noun}" if noun else ""
+    return f"faster on {faster}{of_total}{middle}, slower on {slower}"
 
 
 def interval(ends: tuple[float, float] | None) -> str:

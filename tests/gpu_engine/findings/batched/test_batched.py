@@ -58,7 +58,7 @@ def test_kernels_that_measure_the_same_lead_together() -> None:
     found = said(multiplied("ell/thread", 100.0), multiplied("coo/segmented", 99.5), vague)
     assert found[0] == (
         "ell/thread and coo/segmented probably tie for fastest on cuda:0, warm, with 1,000 matrices: 100 GFLOP/s, "
-        "40 % of roofline; csri/warp may be equally fast (inconclusive)."
+        "40 % of roofline. csri/warp may be equally fast (inconclusive)."
     )
 
 

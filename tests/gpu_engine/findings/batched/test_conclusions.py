@@ -203,7 +203,7 @@ def test_every_kernel_has_the_loop_of_its_format_as_its_counterpart() -> None:
     verdicts = judged(rated("west", **fast, ell=20, loop=2, ell_loop=1.6))
     assert verdicts[TEN_TIMES, "paper"] == (
         "agrees",
-        "Holds for 1 of 1. For west0989 ell/thread 12.50 × ell/loop, coo/segmented 20.00 × cusparse/loop.",
+        "Holds for 1 of 1. For west0989 ell/thread 12.5 × ell/loop, coo/segmented 20.0 × cusparse/loop.",
     )
     assert judged(rated("west", **fast, ell=20, loop=3.2))[TEN_TIMES, "paper"].says == "disagrees", "30 over 3.2"
     # 9.5 rounds to 10.
@@ -287,8 +287,8 @@ def test_the_gain_of_the_summary_is_over_launches_of_a_mixed_batch() -> None:
     verdicts = judged(mixture(SIMILAR, coo=55, csri=50, smart=49, loop=2))
     assert verdicts[SUMMARY, "paper"] == (
         "agrees",
-        "Holds for 1 of 1. For 12 matrices mixed (west0989, G45, ex25 and 9 more) csr/smart 24.50 × cusparse/loop, "
-        "coo/segmented 27.50 × cusparse/loop.",
+        "Holds for 1 of 1. For 12 matrices mixed (west0989, G45, ex25 and 9 more) csr/smart 24.5 × cusparse/loop, "
+        "coo/segmented 27.5 × cusparse/loop.",
     )
     assert judged(mixture(SIMILAR, coo=55, csri=50, smart=48, loop=2))[SUMMARY, "paper"].says == "disagrees"
 

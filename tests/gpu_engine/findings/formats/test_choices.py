@@ -45,6 +45,17 @@ def test_the_fastest_kernel_of_each_matrix_is_never_slower_than_the_baseline() -
     assert choices.fastest.interval is None, "three matrices are too few"
 
 
+def test_the_best_sparsight_kernel_is_no_library_and_no_custom_kernel() -> None:
+    choices = compared({"m1": {BEST: 4.0, "csr/vector": 2.0}, "m2": {"custom:mine": 1.0, "csr/vector": 8.0, BEST: 4.0}})
+    assert choices.sparsight
+    assert {m.kernel for m in choices.sparsight.measurements.values()} == {"csr/vector"}
+    assert choices.best is choices.sparsight
+    assert choices.sparsight.wins == (1, 0, 1)
+    libraries = compared({"m1": {BEST: 4.0, "cusparse/csr-alg1": 5.0}})
+    assert libraries.sparsight is None
+    assert libraries.best is libraries.fastest
+
+
 def test_a_single_kernel_counts_where_it_was_timed() -> None:
     choices = compared()
     csr, coo = choices.kernels

@@ -56,7 +56,7 @@ def test_a_gap_that_is_not_settled_is_said_to_be_so() -> None:
     near = timed("coo/segmented", 840e-6, ci_low_s=700e-6, ci_high_s=950e-6)
     # No number may look like a result.
     assert said(timed("csr/vector", 800e-6), near) == (
-        "csr/vector is probably fastest on cpu, warm: 2.50 GFLOP/s, 50 % of roofline; coo/segmented may be equally "
+        "csr/vector is probably fastest on cpu, warm: 2.50 GFLOP/s, 50 % of roofline. coo/segmented may be equally "
         "fast (inconclusive)."
     )
     finding = only(timed("csr/vector", 800e-6), near)

@@ -16,7 +16,7 @@ def test_the_fastest_run_in_segments_is_held_against_the_fastest_in_fp64() -> No
     slow = ran("csr/thread+fp64", 113, 0.1, "del"), ran("csr/thread+cpms4", (1, 46, 61, 5), 0.16, "del")
     assert said(*quick, *slow) == [
         "Adaptive precision on cpu: speedup 0.88 × over the fastest fp64 run (geometric mean, range 0.62 × to 1.25 "
-        "×); faster on 1 of 2 graphs, slower on 1."
+        "×). Faster on 1 of 2 graphs, slower on 1."
     ]
 
 
@@ -26,7 +26,7 @@ def test_graphs_whose_times_are_not_plausible_do_not_count() -> None:
     noisy = replace(busy, aa_gap=0.9), trace
     assert said(noisy, other) == []
     (sentence,) = said(*quiet, noisy, other)
-    assert sentence.endswith("speedup 1.25 × over the fastest fp64 run; faster on 1 of 1 graph, slower on 0.")
+    assert sentence.endswith("speedup 1.25 × over the fastest fp64 run. Faster on 1 of 1 graph, slower on 0.")
 
 
 def test_what_is_wrong_or_in_full_bits_is_no_run_in_segments() -> None:
@@ -43,8 +43,8 @@ def test_lower_triangles_have_a_sentence_and_an_answer_of_their_own() -> None:
     whole = ran("csr/thread+fp64", 113, 0.1), ran("csr/thread+cpms2", (47, 66), 0.08)
     half = ran("csr/thread+fp64", 90, 0.1, axes=lower), ran("csr/thread+cpms2", (40, 50), 0.2, axes=lower)
     assert [sentence.partition(" the speed")[0] for sentence in said(*whole, *half)] == [
-        "Adaptive precision on cpu: speedup 1.25 × over the fastest fp64 run; faster on 1 of 1 graph, slower on 0.",
-        "Adaptive precision on cpu, lower triangles: speedup 0.50 × over the fastest fp64 run; faster on 0 of 1 "
+        "Adaptive precision on cpu: speedup 1.25 × over the fastest fp64 run. Faster on 1 of 1 graph, slower on 0.",
+        "Adaptive precision on cpu, lower triangles: speedup 0.50 × over the fastest fp64 run. Faster on 0 of 1 "
         "graph, slower on 1.",
     ]
     assert [a.where for a in answers(contests(shown(*whole, *half)))] == [

@@ -22,8 +22,8 @@ def test_both_ratios_are_always_said() -> None:
     assert said(shown(*luxembourg())) == [
         "csr/thread+pattern is fastest on cpu: 100 ms to convergence.",
         "Fastest run with adaptive precision: csr/thread+cpms4, speedup 1.16× over csr/thread+fp64 (faster), the "
-        "same kernel in fp64; slowdown 1.07× against csr/thread+pattern (slower), the fastest run in fp64.",
-        "113 iterations (1/46/61/5 by segments; fp64: 113); ranks verified: residual 8.1·10⁻¹¹ < 10⁻¹⁰, distance "
+        "same kernel in fp64. Slowdown 1.07× against csr/thread+pattern (slower), the fastest run in fp64.",
+        "113 iterations (1/46/61/5 by segments; fp64: 113). Ranks verified: residual 8.1·10⁻¹¹ < 10⁻¹⁰, distance "
         "2.3·10⁻¹⁰ from fp64, 100 % of the top 3 pages agree with fp64.",
     ]
 
@@ -39,7 +39,7 @@ def test_one_run_in_fp64_is_named_once() -> None:
 def test_a_format_without_fp64_says_so() -> None:
     found = shown(ran("csr/thread+fp64", 28, 0.2), ran("ell/thread+cpms2", (13, 15), 0.1))
     assert said(found)[1] == (
-        "Fastest run with adaptive precision: ell/thread+cpms2, the same kernel was not timed in fp64; speedup 2× "
+        "Fastest run with adaptive precision: ell/thread+cpms2, the same kernel was not timed in fp64. Speedup 2× "
         "over csr/thread+fp64 (faster), the fastest run in fp64."
     )
 
@@ -56,7 +56,7 @@ def test_a_lead_that_is_not_settled_is_said_to_be_so() -> None:
     vague = ran("csr/thread+cpms2", (13, 15), 0.090, ci_high_s=0.12)
     sentences = said(shown(ran("csr/thread+fp64", 28, 0.100), vague))
     assert sentences[0] == (
-        "csr/thread+cpms2 is probably fastest on cpu: 90.0 ms to convergence; csr/thread+fp64 may be equally fast "
+        "csr/thread+cpms2 is probably fastest on cpu: 90.0 ms to convergence. csr/thread+fp64 may be equally fast "
         "(inconclusive)."
     )
     assert "speedup 1.11× over csr/thread+fp64 (inconclusive)" in sentences[1]
@@ -85,7 +85,7 @@ def test_a_fast_run_with_wrong_ranks_does_not_lead() -> None:
 def test_without_segments_the_fastest_run_says_whether_it_is_right() -> None:
     assert said(shown(ran("csr/thread+fp64", 28, 0.2))) == [
         "csr/thread+fp64 is the only kernel ranked on cpu: 200 ms to convergence.",
-        "28 iterations; ranks verified: residual 8.1·10⁻¹¹ < 10⁻¹⁰.",
+        "28 iterations. Ranks verified: residual 8.1·10⁻¹¹ < 10⁻¹⁰.",
     ]
 
 
@@ -157,7 +157,7 @@ def test_what_did_not_converge_leads_nothing_and_nothing_is_held_against_it(kern
     assert [(row.word, row.ratio, row.leads) for row in finding.rows] == [("unconverged", None, False)]
     beside = only(shown(cut, ran("csr/warp+fp64", 28, 0.2), ran("csr/thread+cpms4", (0, 9, 9, 9), 0.1)))
     assert (beside.leaders, beside.baseline) == (("csr/thread+cpms4",), "csr/warp+fp64")
-    assert "the same kernel was not timed in fp64; speedup 2× over csr/warp+fp64 (faster)" in beside.sentences[1]
+    assert "the same kernel was not timed in fp64. Speedup 2× over csr/warp+fp64 (faster)" in beside.sentences[1]
 
 
 def test_the_top_pages_are_those_of_fp64() -> None:

@@ -17,7 +17,7 @@ DATA = shown(*shared())
 NOTHING = (
     StudyData(),
     shown(*(m for m in cold() if m.details.devices == 1)),
-    shown(worked("pCSR/p*", 1.0, entries_by_device=())),
+    shown(worked("pCSR/p*", 1.0, nonzeros_by_device=())),
 )
 
 
@@ -43,7 +43,7 @@ def test_what_cuts_alike_is_chosen_once_with_the_devices_that_are_spoken_of() ->
     assert chosen(replace(DATA, chosen={"devices": ("2",)}))[0] == ("pCSR/baseline", 2, (3_000_000, 1_000_000))
     assert chosen(replace(DATA, chosen={"devices": ("1",)})) == chosen(DATA), "one device has nothing to balance"
     assert chosen(shown(*by_cusparse(cold(), 1.5), *cold())) == chosen(DATA)
-    other = cold()[-1].with_(entries_by_device=(900_000, 1_100_000, 1_000_000, 1_000_000))
+    other = cold()[-1].with_(nonzeros_by_device=(900_000, 1_100_000, 1_000_000, 1_000_000))
     assert [label for label, _, _ in chosen(shown(*cold()[:-1], other))] == ["pCSR/baseline", "pCSR/p*", "pCSR/p*-opt"]
 
 

@@ -46,10 +46,10 @@ def test_one_device_has_nothing_to_exchange() -> None:
 
 def test_imbalance_is_the_largest_part_over_the_mean() -> None:
     found = {
-        devices: imbalance(worked("pCSR/baseline", 1.0, entries_by_device=LOPSIDED[devices])) for devices in LOPSIDED
+        devices: imbalance(worked("pCSR/baseline", 1.0, nonzeros_by_device=LOPSIDED[devices])) for devices in LOPSIDED
     }
     assert found == {1: 1.0, 2: 1.5, 4: 2.5}
-    assert imbalance(worked("pCSR/p*", 1.0, entries_by_device=(0, 0))) is None
+    assert imbalance(worked("pCSR/p*", 1.0, nonzeros_by_device=(0, 0))) is None
     assert imbalance(unworked("pCSR/p*", "no")) is None
 
 

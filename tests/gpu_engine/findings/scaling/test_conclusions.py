@@ -123,7 +123,7 @@ def test_balancing_costs_no_partition_and_gains_with_devices() -> None:
     )
     assert judgments[GAINS] == (
         "agrees",
-        "Holds for 1 of 1. For web_graph pCSR on 4 devices: one device 250 ms, 100 ms.",
+        "Holds for 1 of 1. For web_graph pCSR on 4 devices: one device 250 ms, 4 devices 100 ms.",
     )
     slower = one("pCSR/p*", (0.12, 0.1, 0.1, 0.1))
     assert says(base, alone, slower)[NO_MORE] == "disagrees"
@@ -192,7 +192,7 @@ def test_columns_merged_on_the_host_take_longer_with_more_devices() -> None:
     judgments = [one("pCSC/baseline", (0.1, 0.1, 0.1, s), n) for s, n in ((0.01, 1), (0.02, 2), (0.0201, 4))]
     assert (judged(*judgments)[COLUMNS][0], held(judged(*judgments)[COLUMNS][1])) == ("seldom", "1 of 2")
     assert (
-        "web_graph pCSC on 4 devices: 2 devices 20.0 ms, 20.1 ms (within the noise, 1.0 %)"
+        "web_graph pCSC on 4 devices: 2 devices 20.0 ms, 4 devices 20.1 ms (within the noise, 1.0 %)"
         in judged(*judgments)[COLUMNS][1]
     )
     assert says(*judgments, devices=2)[COLUMNS] == "agrees"

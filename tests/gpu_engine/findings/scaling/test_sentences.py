@@ -32,17 +32,17 @@ def test_the_fastest_strategy_its_gains_and_what_holds_it_back() -> None:
         "pCSR/p*-opt is fastest on cuda:0 with 4 devices: 32.0 ms per SpMV from the host, speedup 2.5× over "
         "pCSR/baseline (faster).",
         "Speedup of pCSR/p*-opt 3.12 × over pCSR/baseline on one device (3.06 × to 3.19 ×, faster), 3.12 × over "
-        "itself on one; efficiency 78 % (ideal 4 ×); paper: 5.5 × with 6 GPUs, 6.2 × with 8.",
+        "itself on one. Efficiency 78 % (ideal 4 ×). The paper has 5.5 × with 6 GPUs and 6.2 × with 8.",
         "Bottleneck: partition, 9.00 ms (28 % of the total; ideal share of one device's 20.0 ms: 5.00 ms).",
-        "Load imbalance 1.00 × (largest partition / mean), which limits the efficiency to 100 %; pCSR/baseline: "
-        "2.50 ×, 40 %.",
+        "Load imbalance 1.00 × (largest partition / mean), which limits the efficiency to 100 %. pCSR/baseline: "
+        "2.50 ×, limit 40 %.",
     ]
 
 
 def test_virtual_devices_are_called_so_and_not_held_against_the_paper() -> None:
     first, second, *_ = said(*cold(device="cpu"))
     assert first.startswith("pCSR/p*-opt is fastest on cpu with 4 simulated devices: 32.0 ms")
-    assert second.endswith("efficiency 78 % (ideal 4 ×).")
+    assert second.endswith("Efficiency 78 % (ideal 4 ×).")
 
 
 def test_the_chosen_number_of_devices_is_spoken_of() -> None:
@@ -66,7 +66,7 @@ def test_other_partitionings_are_said_and_not_ranked() -> None:
 
 def test_a_baseline_that_leads_says_that_no_strategy_gains() -> None:
     first, *_, last = said(
-        product("pCSR/baseline", 4, (0.01, 0.01, 0.01, 0.01), entries_by_device=LOPSIDED[4]),
+        product("pCSR/baseline", 4, (0.01, 0.01, 0.01, 0.01), nonzeros_by_device=LOPSIDED[4]),
         product("pCSR/p*", 4, (0.02, 0.02, 0.02, 0.02)),
     )
     assert first == (
@@ -80,7 +80,7 @@ def test_strategies_that_measure_the_same_lead_together() -> None:
     vague = worked("pCSR/baseline", 0.0421, ci_low_s=0.039)
     assert said(worked("pCSR/p*", 0.04), worked("pCSR/p*-opt", 0.0402), vague)[0] == (
         "pCSR/p* and pCSR/p*-opt probably tie for fastest on cuda:0 with 4 devices: 40.0 ms per SpMV from the "
-        "host, speedup 1.05× over pCSR/baseline (inconclusive); pCSR/baseline may be equally fast (inconclusive)."
+        "host, speedup 1.05× over pCSR/baseline (inconclusive). pCSR/baseline may be equally fast (inconclusive)."
     )
 
 
@@ -94,7 +94,7 @@ def test_without_one_device_nothing_is_said_of_a_speed_up() -> None:
 
 def test_phases_that_scale_hold_nothing_back() -> None:
     found = said(product("pCSR/p*", 1, (0.01, 0.02, 0.04, 0.01)), product("pCSR/p*", 4, (0.002, 0.005, 0.01, 0.002)))
-    assert found[2] == "No bottleneck: no phase takes longer than its ideal share of one device."
+    assert "No bottleneck: no phase takes longer than its ideal share of one device." in found
 
 
 def test_phases_of_no_length_hold_nothing_back() -> None:
@@ -105,7 +105,7 @@ def test_phases_of_no_length_hold_nothing_back() -> None:
 def test_a_lone_kernel_runs() -> None:
     assert said(*resident()) == [
         "pCSR/resident is the only kernel ranked on cuda:0 with 4 devices: 2.50 ms per resident SpMV.",
-        "Speedup of pCSR/resident 3.20 × over one device (3.14 × to 3.26 ×, faster); efficiency 80 % (ideal 4 ×).",
+        "Speedup of pCSR/resident 3.20 × over one device (3.14 × to 3.26 ×, faster). Efficiency 80 % (ideal 4 ×).",
         "Load imbalance 1.00 × (largest partition / mean), which limits the efficiency to 100 %.",
     ]
 
@@ -115,14 +115,14 @@ def test_equal_rows_of_resident_products_say_what_they_allow_and_what_is_measure
     assert (found[0], found[-1]) == (
         "pCSR/resident, balance nonzeros is fastest on cuda:0 with 4 devices: 2.50 ms per resident SpMV, speedup "
         "2× over pCSR/resident, balance rows (faster).",
-        "Load imbalance 1.00 × (largest partition / mean), which limits the efficiency to 100 %; pCSR/resident, "
-        "balance rows: 2.50 ×, 40 %; measured: 50 % of the speed of equal nonzeros.",
+        "Load imbalance 1.00 × (largest partition / mean), which limits the efficiency to 100 %. pCSR/resident, "
+        "balance rows: 2.50 ×, limit 40 %. Equal rows have 50 % of the speed of equal nonzeros.",
     )
-    lines = worked("pCSR/resident", 1e-3, 4, "resident", options={"balance": "rows"}, entries_by_device=LOPSIDED[4])
+    lines = worked("pCSR/resident", 1e-3, 4, "resident", options={"balance": "rows"}, nonzeros_by_device=LOPSIDED[4])
     found = said(*cut_both_ways()[:3], lines)
     assert found[0].endswith("1.00 ms per resident SpMV, no other balance is faster.")
     assert found[1].startswith("Speedup of pCSR/resident, balance rows 8.00 × over one device")
-    assert found[-1].endswith("limits the efficiency to 40 %; measured: 250 % of the speed of equal nonzeros.")
+    assert found[-1].endswith("limits the efficiency to 40 %. Equal rows have 250 % of the speed of equal nonzeros.")
 
 
 def test_a_library_is_said_beside_what_leads_of_ours() -> None:
@@ -130,12 +130,12 @@ def test_a_library_is_said_beside_what_leads_of_ours() -> None:
     assert found[:2] == [
         "pCSR/p*-opt is fastest on cuda:0 with 4 devices: 32.0 ms per SpMV from the host, speedup 2.5× over "
         "pCSR/baseline (faster).",
-        "pCSR/p*-opt: speedup 1.25× over pCSR/p*-opt, cusparse (faster); speedup 3× in the phase compute.",
+        "pCSR/p*-opt: speedup 1.25× over pCSR/p*-opt, cusparse (faster). In the phase compute: speedup 3×.",
     ]
     assert found[2].startswith("Speedup of pCSR/p*-opt 3.12 × over pCSR/baseline on one device"), (
         "not as cuSPARSE on one device"
     )
-    assert found[-1].endswith("; pCSR/baseline: 2.50 ×, 40 %.")
+    assert found[-1].endswith(" pCSR/baseline: 2.50 ×, limit 40 %.")
     assert said(*resident(), *by_cusparse(resident(), 1.3))[1] == (
         "pCSR/resident: speedup 1.3× over pCSR/resident, cusparse (faster)."
     )
@@ -147,8 +147,8 @@ def test_a_library_is_said_beside_what_leads_of_ours() -> None:
 def test_a_library_that_is_faster_does_not_lead() -> None:
     assert said(*iterated(), *by_cusparse(iterated(), 0.5, 0.5))[:2] == [
         "pCSR/iterate, overlap on is fastest on cuda:0 with 4 devices: 2.50 ms per iteration.",
-        "pCSR/iterate, overlap on: slowdown 2× against pCSR/iterate, overlap on, cusparse (slower); slowdown 2× in "
-        "the phase compute.",
+        "pCSR/iterate, overlap on: slowdown 2× against pCSR/iterate, overlap on, cusparse (slower). In the phase "
+        "compute: slowdown 2×.",
     ]
 
 

@@ -19,7 +19,7 @@ def iterated(matrix: str, devices: int, median_s: float, each: int, **fields: An
     options = {"exchange": "halo", "overlap": "on"}
     entries = (each,) * devices
     return worked(
-        "pCSR/iterate", median_s, devices, "iterate", matrix, "cluster", options, entries_by_device=entries, **fields
+        "pCSR/iterate", median_s, devices, "iterate", matrix, "cluster", options, nonzeros_by_device=entries, **fields
     )
 
 

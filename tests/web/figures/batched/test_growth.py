@@ -118,10 +118,10 @@ def test_the_table_has_a_column_a_size() -> None:
 def test_the_summary_has_one_gain_or_their_span() -> None:
     gains = (LoopGain("cpu", "warm", "scipy/loop", 2.0, 2.0), LoopGain("cpu", "cold", "scipy/loop", 2.0, 3.0))
     text = summary(Growth(info(DATA).series, gains)).replace(THIN, " ")
-    assert "cpu, warm: 2.00 × over scipy/loop." in text
-    assert "cpu, cold: 2.00 × to 3.00 × over scipy/loop." in text
+    assert "cpu, warm. Over scipy/loop: 2.00 ×." in text
+    assert "cpu, cold. Over scipy/loop: 2.00 × to 3.00 ×." in text
     gains = (LoopGain("cpu", "warm", "ell/loop", 812.82, 812.82), LoopGain("cpu", "warm", "scipy/loop", 3.0, 3.0))
-    assert "cpu, warm: 813 × over ell/loop, 3.00 × over scipy/loop." in summary(
+    assert "cpu, warm. Over ell/loop: 813 ×. Over scipy/loop: 3.00 ×." in summary(
         Growth(info(DATA).series, gains)
     ).replace(THIN, " ")
 

@@ -66,6 +66,6 @@ def test_the_details_compare_matrices_whose_warps_run_at_once_with_larger_ones()
         timed(m.kernel, m.median_s or 0.0, matrix=m.matrix_id, device="cuda:0", **H200) for m in DATA.measurements
     ]
     text = summary(info(replace(DATA, measurements=on_gpu))).replace(THIN, " ")
-    assert "on the 3 whose warps the GPU can run at once, equation (1) predicts 2.00 ×, and 1.69 × is measured" in text
+    assert "On the 3 whose warps the GPU can run at once, equation (1) predicts 2.00 ×, and 1.69 × is measured" in text
     assert "more warps" not in text
-    assert "geometric means" not in summary(info(DATA)), "the size of a CPU is not known"
+    assert "Geometric means" not in summary(info(DATA)), "the size of a CPU is not known"

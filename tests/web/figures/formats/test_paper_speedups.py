@@ -61,7 +61,7 @@ def test_a_pair_that_the_paper_does_not_compare_has_no_print() -> None:
 
 def test_the_summary_counts_verdicts_on_the_matrices_of_the_paper() -> None:
     text = summary(INFO).replace(THIN, " ")
-    assert "pellr vs ellr: faster on 1 of 3, slower on 1;" in text
+    assert "pellr vs ellr: faster on 1 of 3, slower on 1." in text
     elsewhere = [timed(k, 1e-3, "cold", "m1", "cuda:0") for k in ("pellr/warp", "ellr/thread")]
     assert "pellr vs ellr, cuda:0, cold: faster on 0 of 1" in summary(info(StudyData([*RECORDS, *elsewhere], MATRICES)))
 

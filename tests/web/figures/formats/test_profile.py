@@ -49,8 +49,11 @@ def test_six_lines_have_their_colours_the_baseline_among_them() -> None:
     figure = draw(Panels((panel,)))
     assert {trace["name"] for trace in traces(figure, "line")} == {"biell/k", "jad/k"}
     labels = [label for label in figure.layout.annotations if label.xref == "x domain"]
-    assert [label.text.rpartition(" ")[2] for label in labels] == [profile.kernel for profile in panel.named]
-    assert style("coo").color in labels[1].text
+    assert [label.text for label in labels] == [profile.kernel for profile in panel.named]
+    samples = [(shape.line.color, shape.line.dash) for shape in figure.layout.shapes]
+    lines = {trace["name"]: trace["line"] for trace in traces(figure, "profile")}
+    assert samples == [(lines[p.kernel]["color"], lines[p.kernel]["dash"]) for p in panel.named]
+    assert samples[1] == (style("coo").color, style("coo").dash)
 
 
 def test_a_kernel_counts_where_it_was_tried_and_comes_last_where_it_was_not_everywhere() -> None:

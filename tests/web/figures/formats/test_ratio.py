@@ -48,7 +48,7 @@ def test_the_mean_is_of_what_is_decided() -> None:
     assert [(panel.decided, panel.mean) for panel in panels(*vague)] == [(0, None)]
     assert summary(drawn(*vague)).endswith("pellr vs ellr: faster on 0 of 1, slower on 0.")
     both = summary(drawn(*vague, *pair(1e-3, 2e-3, "m1"))).replace(THIN, " ")
-    assert both.endswith("faster on 1 of 2, slower on 0; geometric-mean speedup 2.00 × over the 1 conclusive ones.")
+    assert both.endswith("faster on 1 of 2, slower on 0. Geometric-mean speedup: 2.00 × over the 1 conclusive ones.")
 
 
 def test_the_published_pairs_come_first_and_any_other_can_be_asked_for() -> None:

@@ -53,7 +53,15 @@ def test_a_run_is_one_line_coloured_by_its_precisions() -> None:
         ("64 bit", 108, 113),
     ], "each from where the one before it ends"
     assert len({line["line"]["color"] for line in cpms4}) == 4
-    assert [t["name"] for t in traces(figure, "gamma") if t["x"] == [None]] == ["fp64", "cpms2", "cpms4"]
+    runs, precisions = (
+        [t for t in traces(figure, "gamma") if t["x"] == [None] and t["mode"] == mode]
+        for mode in ("lines", "lines+markers")
+    )
+    assert [t["name"] for t in runs] == ["fp64", "cpms2", "cpms4"]
+    assert all("dash" not in t["line"] and t["marker"]["symbol"] for t in precisions), "dashes stand for runs"
+    assert {t["name"]: t["line"]["color"] for t in precisions}.items() >= {
+        line["name"]: line["line"]["color"] for line in cpms4
+    }.items()
     assert len({line["line"]["dash"] for line in lines}) == 3
 
 

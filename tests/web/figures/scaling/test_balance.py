@@ -12,7 +12,7 @@ BOTH = shown(*cold(), *cut_both_ways())
 
 
 def test_the_info_has_the_largest_imbalance_of_each_strategy() -> None:
-    far = (m.with_(entries_by_device=(4_000_000, 0, 0, 0)) for m in cold("fem") if m.details.devices == 4)
+    far = (m.with_(nonzeros_by_device=(4_000_000, 0, 0, 0)) for m in cold("fem") if m.details.devices == 4)
     balance = info(shown(*cold(), *far))
     assert [panel.matrix for panel in balance.cuts.panels] == ["fem3", "web_graph"], "the most uneven first"
     assert balance.worst == (("baseline", 4.0), ("p*", 1.0))
@@ -42,7 +42,7 @@ def test_what_equal_rows_allow_stands_below_beside_what_they_reach() -> None:
 
 def test_parts_that_are_as_good_as_equal_are_named_and_not_drawn() -> None:
     even = [
-        m.with_(entries_by_device=(1_000_000, 1_010_000, 990_000, 1_000_000)[: m.details.devices]) for m in cold("fem")
+        m.with_(nonzeros_by_device=(1_000_000, 1_010_000, 990_000, 1_000_000)[: m.details.devices]) for m in cold("fem")
     ]
     both = info(shown(*cold(), *even))
     assert ([panel.matrix for panel in both.cuts.panels], both.even) == (["web_graph"], (("fem3", "pCSR"),))
