@@ -149,7 +149,7 @@ def test_a_layout_over_the_budget_is_skipped_before_it_is_made(bench: Bench) -> 
     ell = found["ell/thread", "warm"]
     assert ell.state == "skipped"
     assert ell.note.startswith("needs 0.0")
-    assert ell.note.endswith("the limit is 0.0001 GB")
+    assert ell.note.endswith("the limit is 0.000100 GB")
     assert found["csr/vector", "warm"].state == "ok"
 
 

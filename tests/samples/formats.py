@@ -58,7 +58,7 @@ def study_of(matrix: str, device: str = "cpu", scale: float = 1.0) -> list[Measu
         for cache, slower in caches
         for measurement in (
             *(timed(name, median_s * slower, cache, matrix, device, **floors) for name, median_s in medians.items()),
-            untimed("ell/thread", "skipped", "needs 41 GB, 16 GB allowed", cache, matrix, device),
+            untimed("ell/thread", "skipped", "needs 41 GB of memory; the limit is 16 GB", cache, matrix, device),
         )
     ]
 

@@ -76,7 +76,7 @@ def luxembourg(device: str = "cpu", matrix: str = "lux") -> tuple[tuple[Measurem
         ran("csr/thread+cpms2", (47, 66), matrix=matrix, device=device),
         ran("csr/thread+cpms4", (1, 46, 61, 5), matrix=matrix, device=device),
         ran("csr/thread+pattern", 113, 0.1, matrix=matrix, device=device),
-        stopped("ell/thread+cpms2", "skipped", "needs 41 GB, 16 GB allowed", matrix, device),
+        stopped("ell/thread+cpms2", "skipped", "needs 41 GB of memory; the limit is 16 GB", matrix, device),
     )
 
 

@@ -136,7 +136,7 @@ def test_the_address_chooses_everything(client: TestClient, lab: Lab) -> None:
 
 
 def test_failed_and_skipped_kernels_keep_their_reason(client: TestClient, lab: Lab) -> None:
-    assert "skipped needs 41 GB, 16 GB allowed" in words(get(client, "/formats?job=j1&matrix=m1").text)
+    assert "skipped needs 41 GB of memory; the limit is 16 GB" in words(get(client, "/formats?job=j1&matrix=m1").text)
 
 
 def test_a_set_of_matrices_is_kept_by_its_address(client: TestClient, lab: Lab) -> None:

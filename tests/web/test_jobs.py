@@ -55,7 +55,7 @@ def test_where_nothing_was_measured_is_no_success(client: TestClient, lab: Lab) 
 def test_what_was_skipped_beside_times_is_counted_and_explained(client: TestClient, lab: Lab) -> None:
     context = get(client, "/jobs/j1").context
     assert (context["job"].outcome, numbers(context["under"][0])) == ("succeeded", [12, 16])
-    assert context["why"] == ("4 cases skipped: needs 41 GB, 16 GB allowed",)
+    assert context["why"] == ("4 cases skipped: needs 41 GB of memory; the limit is 16 GB",)
     assert context["job"].note == "took 1\u202fmin 0\u202fs, 4 cases skipped"
 
 

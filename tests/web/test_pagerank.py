@@ -143,4 +143,4 @@ def test_a_run_without_a_time_says_why(client: TestClient, ranked: str) -> None:
         "ell/thread+cpms2",
         "skipped",
     )
-    assert "skipped needs 41 GB, 16 GB allowed" in words(page.text)
+    assert "skipped needs 41 GB of memory; the limit is 16 GB" in words(page.text)

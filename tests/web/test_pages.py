@@ -104,7 +104,7 @@ def test_job_pages_follow_their_job_until_it_is_over(client: TestClient, lab: La
     assert over["under"] == ("12 of 16 cases have times.",)
     (skipped,) = over["why"]
     assert skipped.startswith("4 ")
-    assert skipped.endswith(" skipped: needs 41 GB, 16 GB allowed")
+    assert skipped.endswith(" skipped: needs 41 GB of memory; the limit is 16 GB")
     assert get(client, "/jobs/j5").context["pill"].text.endswith("position 1")
     assert "The device failed." in get(client, "/jobs/j3").text
 

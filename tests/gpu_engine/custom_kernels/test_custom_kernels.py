@@ -76,7 +76,7 @@ def test_what_a_layout_needs_is_asked_before_it_is_made(bench: Bench, tmp_path: 
         f"KERNEL = CustomKernel(lambda m: exit(3), {SCIPY}, bytes_needed=lambda m: 10**15)",
     )
     m = measured(bench, BATTERY["band"](), [own])["custom:own/kernel", "cold"]
-    assert (m.state, m.note.split(" of memory")[0]) == ("skipped", "needs 1e+06 GB")
+    assert (m.state, m.note.split(" of memory")[0]) == ("skipped", "needs 1,000,000 GB")
 
 
 def test_a_file_that_cannot_be_imported_says_where(bench: Bench, tmp_path: Path) -> None:

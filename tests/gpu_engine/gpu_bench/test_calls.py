@@ -238,8 +238,8 @@ def test_what_a_call_costs() -> None:
     own = found("calls")
     host = own[f"{HOST}, operator(A, 'predict')"].table
     assert cells(host, "time median", "sparsight/measure, speedup over it", "cupy, speedup over it") == [
-        ("8.00 µs", "8.00 µs (sellp/t1), 1.00 ×", "80.0 µs, 10.00 ×"),
-        ("9.00 µs", "8.00 µs (csr/smart), 0.89 ×", "90.0 µs, 10.00 ×"),
+        ("8.00 µs", "8.00 µs (sellp/t1), 1.00 ×", "80.0 µs, 10.0 ×"),
+        ("9.00 µs", "8.00 µs (csr/smart), 0.89 ×", "90.0 µs, 10.0 ×"),
     ]
     # Kernels of cuSPARSE are bound before; and a second operator calls as the first does.
     assert not any("cusparse" in head.text or "library" in head.text for head in host.heads)

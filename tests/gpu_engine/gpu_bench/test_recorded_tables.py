@@ -117,7 +117,7 @@ def test_a_table_is_printed_by_its_name(capsys: pytest.CaptureFixture[str]) -> N
     assert err == ""
     assert out.startswith("# batched, NVIDIA H200, ")
     assert out.count("\n# ") == 0
-    assert re.search(r"\n\| sliced/lanes \| 1.00.× \| – \| 100.% \| 1.00.× \| 0 \|\n", out)
+    assert re.search(r"\n\| sliced/lanes \| 1.00.× \| 100.% \| 1.00.× \| 0 \|\n", out)
 
 
 def test_tables_are_written_into_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -104,8 +104,8 @@ def test_of_several_graphs_the_mean_is_said_first_and_a_busy_one_is_left_out() -
 
 
 def test_what_does_not_fit_has_its_reason() -> None:
-    (finding,) = findings(shown(*refused("needs 41 GB, 16 GB allowed")))
-    assert finding.sentences == ("No SpMV was timed: needs 41 GB, 16 GB allowed.",)
+    (finding,) = findings(shown(*refused("needs 41 GB of memory; the limit is 16 GB")))
+    assert finding.sentences == ("No SpMV was timed: needs 41 GB of memory; the limit is 16 GB.",)
     (with_csr,) = findings(shown(*every(layouts=("csr/thread",)), *refused("needs 41 GB")))
     assert not any("ell/thread" in sentence for sentence in with_csr.sentences)
     assert {row.word for row in with_csr.rows if row.measurement.format == "ell"} == {"skipped"}
