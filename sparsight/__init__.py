@@ -5,16 +5,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gpu_engine.operators import operator
+    from gpu_engine.operators.batch_solves import solve_batch
     from sparsight.async_client import AsyncClient
     from sparsight.client import Client
 
-__all__ = ["AsyncClient", "Client", "operator"]
+__all__ = ["AsyncClient", "Client", "operator", "solve_batch"]
 
 
 LAZY = {
     "AsyncClient": "sparsight.async_client",
     "Client": "sparsight.client",
     "operator": "gpu_engine.operators",
+    "solve_batch": "gpu_engine.operators.batch_solves",
 }
 """Public name → module that defines it; names that end with Error come from gpu_engine.errors."""
 

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.operators import operator
+from gpu_engine.operators.batch_solves import solve_batch
 from gpu_engine.solvers.base import Status
 from gpu_engine.solvers.batch import METHODS, Systems, solve
 from tests.gpu_engine.solvers.systems import convection, dominant, neumann, scaled, spectrum, stencil
@@ -75,9 +76,20 @@ def test_start_vectors_and_limits_are_those_of_each_system() -> None:
     assert stopped.iterations.max() == 2
 
 
+def test_matrices_of_a_caller_are_solved_by_rows() -> None:
+    columns = sp.csc_array(convection(5, 1.0))
+    b = np.random.default_rng(1).standard_normal(34)
+    solution = solve_batch([columns, stencil(9)], b, method="bicgstab", rtol=1e-10)
+    np.testing.assert_allclose(columns @ solution.of(0), b[:25], atol=1e-8)
+    np.testing.assert_allclose(stencil(9) @ solution.of(1), b[25:], atol=1e-8)
+
+
 def test_bad_input_is_refused() -> None:
     good, b = systems([stencil(3, 3)]), np.ones(9)
     bad: list[Any] = [
+        lambda: solve_batch(stencil(3, 3), b),
+        lambda: solve_batch([stencil(3, 3)], b, values=np.ones((1, 33))),
+        lambda: solve_batch(stencil(3, 3), b, values=np.ones(33)),
         lambda: Systems.of([]),
         lambda: Systems.of([CsrMatrix.from_scipy(sp.csr_array((2, 3)))]),
         lambda: Systems.uniform(CsrMatrix.from_scipy(stencil(3)), np.ones((2, 5))),
