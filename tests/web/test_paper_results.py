@@ -54,7 +54,7 @@ def test_figures_have_one_cache_state_and_statements_have_both(client: TestClien
 
 def test_the_device_with_most_verdicts_is_the_default(client: TestClient, measured: Any) -> None:
     links = get(client, "/papers/pellr").context["devices"]
-    assert [(link.text, link.current) for link in links] == [(ON_GPU, True), (CPU.id, False)]
+    assert [(link.text, link.current) for link in links] == [(ON_GPU, True), ("CPU", False)]
 
 
 def test_printed_tables_are_beside_their_exhibits(client: TestClient, measured: Any) -> None:

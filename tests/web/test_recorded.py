@@ -60,7 +60,7 @@ def test_recorded_results_stand_beside_those_of_ones_own_matrix(client: TestClie
 
 def test_what_was_recorded_once_counts_once(client: TestClient, own: str) -> None:
     both = get(client, f"/formats?device=cpu&device={H200}")
-    assert facets(both.context) == [(own, "cpu", "warm"), (own, NAMED, "warm"), (WEB_ID, NAMED, "warm")]
+    assert facets(both.context) == [(own, "CPU", "warm"), (own, NAMED, "warm"), (WEB_ID, NAMED, "warm")]
     assert [choice.value for choice in both.context["matrices"]] == [own, WEB_ID]
     named = get(client, f"/formats?device={H200}&matrix={own}&matrix={GRID_ID}")
     assert facets(named.context) == [(own, NAMED, "warm")]
@@ -123,8 +123,8 @@ def test_a_study_without_results_says_that_recordings_are_still_to_come(
 def test_the_newest_job_comes_before_recordings(client: TestClient, own: str) -> None:
     context = get(client, "/formats").context
     (choice,) = (switch for switch in context["switches"] if switch.label == "Device")
-    assert [(link.text, link.current) for link in choice.links] == [("cpu", True), (short(NAMED), False), (ALL, False)]
-    assert facets(context) == [(own, "cpu", "warm")]
+    assert [(link.text, link.current) for link in choice.links] == [("CPU", True), (short(NAMED), False), (ALL, False)]
+    assert facets(context) == [(own, "CPU", "warm")]
 
 
 def test_of_chosen_matrices_the_device_that_has_most_of_them_is_shown(
@@ -133,19 +133,19 @@ def test_of_chosen_matrices_the_device_that_has_most_of_them_is_shown(
     here = add_matrix(sample_matrix(), "cnr-2000", "m1")
     add_job(database, "j2", "cpu", JobState.SUCCEEDED, study_of(here))
     equal = get(client, f"/formats?matrix={WEB_ID}&matrix={here}").context
-    assert facets(equal) == [(here, "cpu", "warm")]
+    assert facets(equal) == [(here, "CPU", "warm")]
     both = get(client, f"/formats?matrix={here}&matrix={GRID_ID}&matrix={WEB_ID}").context
     assert facets(both) == [(GRID_ID, NAMED, "warm"), (WEB_ID, NAMED, "warm")]
 
 
 def test_devices_are_never_mixed_in_one_ranking(client: TestClient, own: str) -> None:
     context = get(client, f"/formats?device=cpu&device={H200}&matrix={own}").context
-    assert facets(context) == [(own, "cpu", "warm"), (own, NAMED, "warm")]
+    assert facets(context) == [(own, "CPU", "warm"), (own, NAMED, "warm")]
     assert [len(line.finding.rows) for line in context["findings"]] == [4, 4]
 
 
 def test_a_selection_of_jobs_shows_their_results_only(client: TestClient, own: str) -> None:
-    assert {device for _, device, _ in facets(get(client, f"/formats?job=j1&matrix={own}").context)} == {"cpu"}
+    assert {device for _, device, _ in facets(get(client, f"/formats?job=j1&matrix={own}").context)} == {"CPU"}
     assert facets(get(client, f"/formats?job=j1&device={H200}&matrix={own}").context) == []
 
 

@@ -71,7 +71,7 @@ def test_only_what_runs_on_a_gpu_can_be_taken_away() -> None:
 def test_the_page_of_a_job_and_that_of_the_study_have_them(client: TestClient, lab: Lab) -> None:
     lines = snippet(finding_of(*(m for m in study_of("m1") if m.cache == "warm")))
     # The page of the job has them in the table that it fetches when it is opened.
-    tables = re.findall(r'data-table="([^"]+-m1-cpu-warm[^"]*)"', get(client, "/jobs/j1").text)
+    tables = re.findall(r'data-table="([^"]+-m1-CPU-warm[^"]*)"', get(client, "/jobs/j1").text)
     assert len(tables) == 1
     for page in (html.unescape(tables[0]), "/formats?job=j1&matrix=m1"):
         text = get(client, page).text
