@@ -39,9 +39,9 @@ def snippet(finding: Finding) -> str:
 
 def lines_of(kernel: str, m: Measurement | None) -> str:
     """Return ten lines of Python with a Sparsight kernel; m: its measurement, None: it was predicted for a GPU."""
-    where = f"{m.device}, {m.cache}" if m else ""
-    time = f"{units.seconds(m.median_s)} per SpMV on {where}" if m else f"{kernel} is predicted, not measured"
     on_cpu = m is not None and m.backend == "cpu"
+    where = f"{'CPU' if on_cpu else m.device}, {m.cache}" if m else ""
+    time = f"{units.seconds(m.median_s)} per SpMV on {where}" if m else f"{kernel} is predicted, not measured"
     return (ON_CPU if on_cpu else ON_GPU) + SPMV.format(time=time, kernel=kernel)
 
 
