@@ -43,8 +43,8 @@ def test_iterations_are_those_of_the_cpu(name: str, method: str) -> None:
     assert info.solution.residual == pytest.approx(
         residual(matrix, x.get(), b), rel=1e-6, abs=1e-6 * info.solution.bound
     )
-    long = method == "bicgstab" or expected.iterations > 150
-    assert abs(info.solution.iterations - expected.iterations) <= max(1, round(0.1 * expected.iterations) * long)
+    share = 0.25 if method == "bicgstab" else 0.1 * (expected.iterations > 100)
+    assert abs(info.solution.iterations - expected.iterations) <= max(1, round(share * expected.iterations))
 
 
 @pytest.mark.parametrize("M", [None, "jacobi", "apart"])
@@ -135,7 +135,7 @@ def test_preconditioners_are_those_of_the_cpu(method: str, name: str) -> None:
     expected = getattr(operator(matrix), method)(B, rtol=1e-9, M=M)[1].solution.iterations
     assert info == 0
     assert residual(matrix, x.get(), B) <= 1e-9 * np.linalg.norm(B)
-    assert abs(info.solution.iterations - expected) <= max(1, round(0.1 * expected))
+    assert abs(info.solution.iterations - expected) <= max(1, round(0.25 * expected))
 
 
 def test_an_object_that_cannot_be_captured_is_called_by_the_host() -> None:
@@ -164,7 +164,8 @@ def test_batches_are_solved_as_on_the_cpu(method: str, M: str | None) -> None:
         on_device = Systems.of([CsrMatrix.from_scipy(matrix).on(cp) for matrix in matrices])
         first = solve_batch(method, on_device, cp.asarray(b), rtol=1e-9, M=M)
         assert first.converged.all()
-        assert np.abs(first.iterations.get() - host.iterations).max() <= (5 if method == "cg" else 12)
+        share = 0.1 if method == "cg" else 0.25
+        assert (np.abs(first.iterations.get() - host.iterations) <= np.maximum(1, share * host.iterations)).all()
         np.testing.assert_allclose(first.x.get(), host.x, rtol=1e-4, atol=1e-7)
         begins = on_device.begins.get()
         for number, matrix in enumerate(matrices[:4]):

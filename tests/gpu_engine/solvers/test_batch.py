@@ -41,7 +41,9 @@ def test_each_system_is_solved_as_alone(method: str, M: str | None) -> None:
         begin += matrix.shape[0]
         x, info = getattr(operator(matrix), method)(right, rtol=1e-9, M=M)
         np.testing.assert_allclose(solution.of(number), x, rtol=1e-6, atol=1e-9)
-        assert abs(solution.iterations[number] - info.solution.iterations) <= 1
+        # The order of a sum depends on where its vectors lie.
+        iterations = info.solution.iterations
+        assert abs(solution.iterations[number] - iterations) <= max(1, round(0.1 * iterations))
         assert residual(matrix, solution.of(number), right) <= 1e-9 * np.linalg.norm(right)
 
 
