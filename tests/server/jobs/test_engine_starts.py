@@ -168,7 +168,7 @@ def test_a_job_on_a_device_that_nobody_offers_says_so(jobs: Jobs, client: TestCl
     job = queue_formats(jobs)
     assert client.get(f"/api/v1/jobs/{job.id}").json()["waiting_reason"] is None
     devices.withdraw(jobs.database, ["cpu"])
-    assert "Device cpu is unavailable" in client.get(f"/api/v1/jobs/{job.id}").json()["waiting_reason"]
+    assert "CPU is unavailable" in client.get(f"/api/v1/jobs/{job.id}").json()["waiting_reason"]
 
 
 def test_a_job_for_which_no_process_ever_starts_fails_with_the_reason(jobs: Jobs) -> None:

@@ -20,6 +20,7 @@ from server import devices
 from server.jobs import lease as leases
 from server.jobs import queue
 from server.jobs.documents import job_document
+from server.jobs.estimates import COMPILE_S
 from server.jobs.queue import JobRequest, list_jobs, submit
 from server.models import DeviceRow, EventRow, JobRow, JobState, MatrixRow
 from tests.server.jobs.conftest import Jobs
@@ -27,6 +28,9 @@ from tests.server.jobs.fake_study import FAKE
 
 A, B = "a" * 32, "b" * 32
 REQUEST = JobRequest("fake", (A,), {"n_cases": 3}, "cpu")
+
+FIRST_S = 10.0 + COMPILE_S["cpu"]
+"""Estimate of a job of the fake study that compiles its kernels."""
 
 
 def document(jobs: Jobs, job: JobRow) -> dict[str, object]:
@@ -45,7 +49,7 @@ def test_a_submitted_job_is_queued_with_its_cases_counted_and_its_parameters_com
         "folder": "", "n_cases": 3, "killed": -1, "segfault": -1, "lost": -1, "raises": -1, "pause_s": 0.0,
         "dies_outside": False,
     }  # fmt: skip
-    assert (shown["queue_position"], shown["estimate_s"]) == (1, 10.0)
+    assert (shown["queue_position"], shown["estimate_s"]) == (1, FIRST_S)
     assert shown["links"] == {
         "self": f"/api/v1/jobs/{job.id}",
         "results": f"/api/v1/jobs/{job.id}/results",
@@ -198,7 +202,7 @@ def test_the_place_in_the_queue_counts_the_jobs_of_the_same_device(jobs: Jobs) -
     devices.register(jobs.database, [DeviceInfo("cuda:0", "cuda", "A GPU", 2**30, 2**20, "GPU-1")])
     first, elsewhere, second = jobs.submit(), jobs.submit(device="cuda:0"), jobs.submit()
     assert [document(jobs, job)["queue_position"] for job in (first, second, elsewhere)] == [1, 2, 1]
-    assert [document(jobs, job)["estimate_s"] for job in (first, second, elsewhere)] == [10.0, 20.0, 10.0]
+    assert [document(jobs, job)["estimate_s"] for job in (first, second, elsewhere)] == [FIRST_S, 2 * FIRST_S, 10.0]
     taken = leases.claim(jobs.database, "me", ["cpu"], 60)
     assert taken is not None
     assert taken.id == first.id
