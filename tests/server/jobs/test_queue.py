@@ -210,10 +210,10 @@ def test_the_place_in_the_queue_counts_the_jobs_of_the_same_device(jobs: Jobs) -
     leases.progressed(jobs.database, leases.Lease(first.id, 1), "", Progress(3.0, ""))
     left, both = (float(str(document(jobs, job)["estimate_s"])) for job in (first, second))
     assert 0.0 < left <= 2.5
-    assert both == pytest.approx(left + 10.0, abs=1.0)
+    assert both == pytest.approx(left + FIRST_S, abs=1.0)
     queue.cancel(jobs.database, first.id)
     assert document(jobs, first)["estimate_s"] is None
-    assert document(jobs, second)["estimate_s"] == 10.0
+    assert document(jobs, second)["estimate_s"] == FIRST_S
 
 
 def test_jobs_are_listed_newest_first_page_by_page_and_filtered(jobs: Jobs) -> None:
