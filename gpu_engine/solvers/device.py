@@ -153,10 +153,16 @@ class DeviceSolver:
         return self._part
 
     def _captured(self, launches: Callable[[], None]) -> Any:
+        """Return the CUDA graph of launches, captured on a stream of its own."""
+        outer = self._xp.cuda.get_current_stream()
         stream = self._xp.cuda.Stream(non_blocking=True)
-        with stream:
+        # `with stream` would not restore an outer stream that was made current by `use`.
+        stream.use()
+        try:
             stream.begin_capture()
             launches()
             graph = stream.end_capture()
+        finally:
+            outer.use()
         self._recurrence.captured()
         return graph

@@ -181,3 +181,15 @@ def test_one_system_of_a_batch_that_fails_does_not_disturb_the_others() -> None:
     solution = solve_batch("cg", on_device, cp.ones(100), rtol=1e-9, maxiter=200)
     assert solution.converged.get().tolist() == [True, False, False, True]
     assert Status.of(int(solution.status[1])) is Status.INDEFINITE
+
+
+def test_a_stream_that_was_made_current_by_use_stays_current() -> None:
+    outer, stream = cp.cuda.get_current_stream(), cp.cuda.Stream(non_blocking=True)
+    stream.use()
+    try:
+        x, info = on_gpu(PLANE).cg(cp.asarray(B), rtol=1e-9)
+        assert cp.cuda.get_current_stream() == stream
+    finally:
+        outer.use()
+    assert info == 0
+    assert residual(PLANE, x.get(), B) <= 1e-9 * np.linalg.norm(B)
