@@ -66,6 +66,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.ingestor = Ingestor(settings, app.state.database, app.state.store)
     app.state.fetcher = Fetcher(settings, app.state.ingestor)
     app.state.streams = events.Streams()
+    app.state.starts_worker = False
     metrics.watch(app.state.database, app.state.ingestor, app.state.streams)
     install_error_handlers(app)
     app.add_middleware(BodyLimit, upload_bytes=settings.upload_bytes)

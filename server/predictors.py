@@ -40,9 +40,9 @@ class Predictor:
     calibration: Mapping[str, float] = field(default_factory=dict)
     matrices: int = 0
 
-    def advise(self, features: Features) -> tuple[Advice, ...]:
-        """Return the predicted best kernels for warm SpMVs on the device."""
-        return advise(features, self.gpu, self.calibration)
+    def advise(self, features: Features, also: Sequence[str] = ()) -> tuple[Advice, ...]:
+        """Return the predicted best kernels for warm SpMVs on the device, and those of `also`."""
+        return advise(features, self.gpu, self.calibration, also)
 
     def is_sure(self, features: Features) -> bool:
         """Return whether the prediction has high confidence: an evaluated GPU, and a matrix like those of the

@@ -11,8 +11,9 @@ from itertools import product
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from gpu_engine.findings.data import op_of
+from gpu_engine.findings.data import StudyData, op_of
 from gpu_engine.records import MIXTURE, OP, OPS, Measurement
+from gpu_engine.studies import study as find_study
 from server import recorded_results, results
 from server.jobs import queue
 from server.models import JobRow, JobState, MatrixRow, MeasurementRow, RecordedResultsRow, RecordingRow
@@ -26,7 +27,8 @@ class Sources:
     """Results that exist for a study, and the selected ones.
 
     devices   with results, those of this service first
-    chosen    the requested devices, or else the one with results of most of the chosen matrices
+    chosen    the requested devices, or else the one with results of most of the chosen matrices; one whose timings are
+              all too noisy to rank only if there is no other
     jobs      on the chosen devices, the newest first
     recorded  the chosen devices with reference results
     matrices  with results on the chosen devices
@@ -55,7 +57,8 @@ def find_sources(
         pairs = {(job.device, matrix) for job in rows for matrix in job.matrix_ids if matrix in matrices}
         numbers = Counter(device for device, _ in pairs)
         numbers.update(recorded_results.devices_of(session, study, matrices, recorded))
-        chosen = tuple(sorted(known, key=lambda device: -numbers[device])[:1])
+        having = [device for device in known if numbers[device]] if matrices else []
+        chosen = _default(session, study, rows, matrices, sorted(having or known, key=lambda each: -numbers[each]))
     here = tuple(job for job in rows if job.device in chosen)
     elsewhere = tuple(device for device in recorded if device in chosen)
     of_jobs = tuple(dict.fromkeys(matrix for job in here for matrix in job.matrix_ids))
@@ -109,6 +112,33 @@ def ops_of(job: JobRow) -> tuple[str, ...]:
     """Return the operations of a job: A, its transpose, or both."""
     op = job.params.get(OP, "A")
     return OPS if op == "both" else (op,)
+
+
+def _default(
+    session: Session, study: str, jobs: Sequence[JobRow], matrices: Sequence[str], devices: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the first device with a ranking; the first one if there is none. Reference results have rankings."""
+    others = devices if len(devices) > 1 else ()
+    ranked = (
+        each
+        for each in others
+        if recorded_results.is_recorded(each) or _is_ranked(session, study, jobs, matrices, each)
+    )
+    return tuple(filter(None, [next(ranked, next(iter(devices), ""))]))
+
+
+def _is_ranked(session: Session, study: str, jobs: Sequence[JobRow], matrices: Sequence[str], device: str) -> bool:
+    """Return whether the results of a device that a page shows name a fastest kernel, with a warm cache if possible."""
+    here = [job for job in jobs if job.device == device]
+    known = tuple(matrices) or tuple(dict.fromkeys(matrix for job in here for matrix in job.matrix_ids))
+    for job_id, ops in _jobs_of_products(here, known, (device,)).items():
+        of_job = results.measurements(session, (job_id,), tuple(ops))
+        warm = [m for m in of_job if m.cache == "warm"]
+        data = StudyData(warm or of_job, results.matrix_features(session, tuple(ops)))
+        quiet = (finding for finding in find_study(study).findings(data) if not finding.busy)
+        if any(row.measurement.median_s for finding in quiet for row in finding.rows):
+            return True
+    return False
 
 
 def _of_jobs(session: Session, study: str, jobs: Sequence[str]) -> list[JobRow]:

@@ -82,6 +82,7 @@ def _run(settings: Settings, listener: socket.socket, with_worker: bool, announc
     app = create_app(settings)
     ingestor, stopping = app.state.ingestor, threading.Event()
     worker = WorkerProcess(drain_s=settings.drain_seconds)
+    app.state.starts_worker = with_worker
     later = [
         _in_background(import_recordings.run, app.state.database),
         _in_background(first_start.run, ingestor, settings, stopping),

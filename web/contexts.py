@@ -214,13 +214,18 @@ class SignInPage:
 
 @dataclass(frozen=True, slots=True)
 class ErrorPage:
-    """An error page with the message of the problem document; rest: address without the refused part, or empty."""
+    """An error page with the message of the problem document.
+
+    rest     address without the refused part, or empty
+    choices  links to the same page with values that are possible, or to the page on which the reader goes on
+    """
 
     title: str
     topics: str
     status: int
     detail: str
     rest: str
+    choices: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,11 @@
 
 import re
 
-RECORDED = " (recorded)"
-"""Ending of the names of devices with only reference results."""
+RECORDED = " (reference results)"
+"""Ending of the names of devices with only reference results, on pages."""
+
+STORED_RECORDED = " (recorded)"
+"""The same ending in the database and in the API."""
 
 CPU, THIS_CPU = "cpu", "CPU"
 """Id of the CPU of this server, and its name on pages."""
@@ -13,5 +16,6 @@ MEMORY = re.compile(r" \d+ ?GB\b[^(]*?(?= \(|, |$)")
 
 
 def short(name: str) -> str:
-    """Return the short name of a device: `H100` of `NVIDIA H100 80GB HBM3 (recorded)`, `2 × H200`, `CPU`."""
-    return THIS_CPU if name == CPU else MEMORY.sub("", MAKER.sub("", name)).replace(RECORDED, "")
+    """Return the short name of a device: `H100` of `NVIDIA H100 80GB HBM3 (reference results)`, `2 × H200`, `CPU`."""
+    bare = name.replace(RECORDED, "").replace(STORED_RECORDED, "")
+    return THIS_CPU if name == CPU else MEMORY.sub("", MAKER.sub("", bare))

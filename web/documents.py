@@ -16,6 +16,7 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from gpu_engine.errors import NotFoundError, quote
+from gpu_engine.text.units import MISSING
 from web.components import Link
 from web.single_flight import SingleFlightCache
 
@@ -109,6 +110,8 @@ def _document(name: str) -> Document:
             token.meta["label"] = f"{heading}: {kind} {anchors[token.type]}"
         elif token.type == "th_open":
             token.attrSet("scope", "col")
+        elif token.type == "td_open" and inside.type == "inline" and not inside.content:
+            inside.children = [Token("text", "", 0, content=MISSING)]
     if name == GLOSSARY:
         _anchor_words(tokens, anchors)
     for token in tokens:

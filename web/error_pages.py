@@ -1,16 +1,20 @@
 """Error pages for browsers; programs get the problem document."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import Request, Response
+from starlette.exceptions import HTTPException
 
+from gpu_engine.errors import quote
+from web.components import Link
 from web.contexts import ErrorPage, SignInPage
 from web.form_actions import local_path
-from web.problem_hints import problem_text
+from web.problem_hints import WAYS, problem_text
 from web.rendering import render
+from web.selection import ChoiceError
 
 TITLES = {422: "This choice is not possible"}
 """Status → title of its page, if it is not the name of the status."""
@@ -27,6 +31,21 @@ def _rest(request: Request, detail: str) -> str:
         return ""
     left = [(name, value) for name, value in pairs if name != detail.partition(" ")[0]]
     return request.url.path + (f"?{urlencode(left)}" if left and len(left) < len(pairs) else "")
+
+
+def _choices(request: Request, error: ChoiceError) -> tuple[Link, ...]:
+    """Return a link to the same address for each value that is possible."""
+    left = [(name, value) for name, value in request.query_params.multi_items() if name != error.name]
+    return tuple(
+        Link(label or value, f"{request.url.path}?{urlencode([*left, (error.name, value)])}")
+        for value, label in error.choices.items()
+    )
+
+
+def _ways(problem: Mapping[str, Any]) -> tuple[Link, ...]:
+    """Return the link to the page that the hint of a problem names."""
+    way = WAYS.get(problem.get("hint_code", ""))
+    return (way,) if way else ()
 
 
 def as_page(handler: Any) -> Handler:
@@ -48,8 +67,13 @@ def as_page(handler: Any) -> Handler:
             return render(request, "sign_in.html", sign_in_page, 401)
         status, detail = problem["status"], problem_text(problem)
         title = TITLES.get(status, problem["title"].capitalize())
-        rest = _rest(request, detail) if status == 422 else ""
-        page = render(request, "error.html", ErrorPage(title, "", status, detail, rest), status)
+        rest, choices = _rest(request, detail) if status == 422 else "", _ways(problem)
+        if isinstance(error, ChoiceError):
+            detail = f"Unknown {error.name}: {quote(error.value)}. Choose one of these:"
+            choices = _choices(request, error)
+        elif isinstance(error, HTTPException) and status == 404:
+            detail = f"No page has the address {quote(request.url.path)}. Continue at one of these places:"
+        page = render(request, "error.html", ErrorPage(title, "", status, detail, rest, choices), status)
         page.headers.update({name: v for name, v in response.headers.items() if name in ("retry-after", "allow")})
         return page
 

@@ -20,6 +20,7 @@ class ExploreAnswer:
     under     at most two sentences of at most 25 words
     pictures  drawn by the server, the most important one first
     notes     small print under the pictures
+    links     (text, address) of counts in `under` that lead to what they count
     """
 
     eyebrow: str
@@ -27,6 +28,7 @@ class ExploreAnswer:
     under: tuple[str, ...]
     pictures: tuple[Picture, ...]
     notes: tuple[str, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

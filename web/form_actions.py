@@ -77,7 +77,7 @@ def measure(fields: FieldsDep, database: DatabaseDep, settings: SettingsDep, cal
     study_fields = [(name.removeprefix(f"{chosen.name}."), v) for name, v in fields if not name.startswith(others)]
     params = values_of(chosen.Params, study_fields, but=("study", "device", "matrix_ids"))
     if not matrices:
-        raise ParameterError("No matrix selected. Select one or more.")
+        raise ParameterError("Choose at least one matrix.")
     request = queue.JobRequest(given["study"], matrices, params, given["device"])
     job, _ = queue.submit(database, settings, request, caller=caller)
     return to(f"/jobs/{job.id}")

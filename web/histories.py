@@ -15,7 +15,6 @@ from gpu_engine.records import CACHES, TRANSPOSED
 from gpu_engine.studies import study as find_study
 from server import catalogue, histories, recorded_results
 from server.jobs import queue
-from web.figures.highlighting import NAMED_MAX
 from web.figures.history import Panel, Visit, panel
 from web.results import CACHE_DEFAULT, device_names
 from web.selection import Selection
@@ -23,6 +22,9 @@ from web.studies.formats import FORMATS
 
 NAMES = ("study", "matrix", "device", "cache", "kernel")
 """Parameters of the address of a history; each is given once at most, except `kernel`."""
+
+DRAWN_MAX = 4
+"""Maximum number of histories that are drawn if no kernel is chosen."""
 
 JOBS_MAX = 50
 """Maximum number of jobs in a history, the newest ones with results."""
@@ -59,7 +61,7 @@ class HistoryView:
     @cached_property
     def drawn_histories(self) -> tuple[History, ...]:
         """Histories of the chosen kernels; by default a few: newest change points first, then fastest kernels."""
-        return self.histories if self.selection.kernel else self._ranked[:NAMED_MAX]
+        return self.histories if self.selection.kernel else self._ranked[:DRAWN_MAX]
 
     @property
     def _ranked(self) -> tuple[History, ...]:

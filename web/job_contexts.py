@@ -11,13 +11,18 @@ from web.race import Race
 
 @dataclass(frozen=True, slots=True)
 class MeasurePage:
-    """`/measure`: form of a job; again: the job whose settings it has; notes: matrices that cannot be measured."""
+    """`/measure`: form of a job.
+
+    again          job whose settings it has; notes: matrices that cannot be measured
+    starts_worker  whether this server starts a worker
+    """
 
     title: str
     topics: str
     form: MeasureForm
     again: Link | None
     notes: tuple[str, ...]
+    starts_worker: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,7 @@ class LiveJob:
 
     matrix_id, matrix  its current matrix; the name has its number if there are several
     stage              what it does, for the label of its state
+    waiting            names of the matrices that it has not begun with
     """
 
     matrix_id: str
@@ -59,11 +65,12 @@ class LiveJob:
     sentence: str
     phases: tuple[Phase, ...]
     race: Race
+    waiting: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ResultGroup:
-    """A comparison group of a job; kind: `clear`, `tied`, `undecided`, or `busy`."""
+    """A comparison group of a job; kind: `clear`, `tied`, `undecided`, or `noisy`."""
 
     row: FindingRowView
     kind: str

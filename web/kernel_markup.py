@@ -40,6 +40,14 @@ def kernels_in_code(sentence: str) -> Markup:
     return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
 
 
+def with_links(sentence: Markup, links: Iterable[tuple[str, str]]) -> Markup:
+    """Return a sentence as HTML in which the first occurrence of each text leads to an address."""
+    for text, href in links:
+        link = Markup('<a href="{}">{}</a>').format(href, text)
+        sentence = Markup(sentence.replace(escape(text), link, 1))
+    return sentence
+
+
 def backticks(sentence: str) -> Markup:
     """Return a sentence as escaped HTML in which text between backticks is code."""
     parts = sentence.split("`")

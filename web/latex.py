@@ -1,4 +1,4 @@
-"""Tables as LaTeX: a longtable per table, with columns of siunitx that align numbers at their decimal marks."""
+"""Tables as LaTeX: short ones as `tabular`, long ones as `longtable`, with numbers aligned by siunitx."""
 
 import re
 from collections.abc import Sequence
@@ -10,12 +10,16 @@ from gpu_engine.text.tables import Head
 from gpu_engine.text.units import MISSING, THIN
 from web.components import TitledTable
 
-PREAMBLE = r"% \usepackage{booktabs,longtable,siunitx}"
+PREAMBLE = r"% \usepackage{booktabs,graphicx,longtable,siunitx}"
 """What a document needs before its beginning."""
 
-BEGIN = (
-    r"\begingroup\footnotesize\setlength{\tabcolsep}{3pt}\sisetup{detect-weight = true, detect-inline-weight = math}"
-)
+ROWS_MAX = 40
+"""Number of rows up to which a table is one `tabular`, which also fits a class with two columns."""
+
+SHORT = f"% A table: at most {ROWS_MAX} rows. It shrinks to the width of a column."
+LONG = f"% A longtable: more than {ROWS_MAX} rows. It needs a page with one column; top={ROWS_MAX} gives a table."
+
+SETTINGS = r"\footnotesize\setlength{\tabcolsep}{3pt}\sisetup{detect-weight = true, detect-inline-weight = math}"
 """Settings of a table: narrow enough for a page, and with bold numbers."""
 
 TEX = str.maketrans(
@@ -69,7 +73,7 @@ class _Column:
 
 def latex(tables: Sequence[TitledTable], note: str) -> str:
     """Return the tables with what a document needs for them; note: sentence about bold cells."""
-    return "\n\n".join((PREAMBLE, *(_longtable(each, note) for each in tables))) + "\n"
+    return "\n\n".join((PREAMBLE, *(_written(each, note) for each in tables))) + "\n"
 
 
 def escaped(text: str) -> str:
@@ -80,7 +84,7 @@ def escaped(text: str) -> str:
     return safe.replace("\ue010", "$^{").replace("\ue012", "$_{").replace("\ue011", "}$")
 
 
-def _longtable(each: TitledTable, note: str) -> str:
+def _written(each: TitledTable, note: str) -> str:
     columns = [_column(each, place) for place in range(len(each.table.heads))]
     heads = (f"{{{_head(head, column.unit)}}}" for head, column in zip(each.table.heads, columns, strict=True))
     lines = [" & ".join(cells) + r" \\" for cells in zip(*(column.cells for column in columns), strict=True)]
@@ -88,13 +92,40 @@ def _longtable(each: TitledTable, note: str) -> str:
         lines.insert(len(lines) - each.means, r"\midrule")
     caption = escaped(f"{each.heading}. {note}" if each.leading else each.heading)
     short = escaped(" · ".join(each.heading.split(" · ")[:2]))
+    title = rf"\caption[{{{short}}}]{{{caption}}}\label{{tab:{each.label or _slug(each.heading)}}}"
+    aligns = "".join(column.align for column in columns)
     head = "\n".join((r"\toprule", " & ".join(heads) + r" \\", r"\midrule"))
-    rest = rf"\midrule \multicolumn{{{len(columns)}}}{{r}}{{continued}} \\"
+    is_short = len(each.table.rows) - each.means <= ROWS_MAX
+    return _tabular(aligns, title, head, lines) if is_short else _longtable(aligns, title, head, lines, len(columns))
+
+
+def _tabular(aligns: str, title: str, head: str, lines: Sequence[str]) -> str:
+    """Return a floating table that is at most as wide as a column of text."""
     return "\n".join(
         (
-            BEGIN,
-            rf"\begin{{longtable}}{{{''.join(column.align for column in columns)}}}",
-            rf"\caption[{{{short}}}]{{{caption}}}\label{{tab:{each.label or _slug(each.heading)}}}\\",
+            SHORT,
+            r"\begin{table}[tbp]\centering" + SETTINGS,
+            title,
+            r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+            rf"\begin{{tabular}}{{{aligns}}}",
+            head,
+            *lines,
+            r"\bottomrule",
+            r"\end{tabular}}",
+            r"\end{table}",
+        )
+    )
+
+
+def _longtable(aligns: str, title: str, head: str, lines: Sequence[str], columns: int) -> str:
+    """Return a table that continues on the next page; columns: their number."""
+    rest = rf"\midrule \multicolumn{{{columns}}}{{r}}{{continued}} \\"
+    return "\n".join(
+        (
+            LONG,
+            r"\begingroup" + SETTINGS,
+            rf"\begin{{longtable}}{{{aligns}}}",
+            rf"{title}\\",
             head,
             r"\endfirsthead",
             head,

@@ -18,6 +18,7 @@ from web.components import (
 from web.job_contexts import LiveJob
 from web.plots.dots import Dots
 from web.plots.lines import Lines
+from web.share import Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ class MatricesPage:
     counts    sentence about all matrices; generator: the one in the address, or empty
     sources   links for mine, recorded, and all; source: value in the address; filtered: whether filters are active
     sets      newest saved selections; set: the current one, None: all matrices
+    elsewhere where else the same filters match, if they match nothing
     """
 
     title: str
@@ -82,6 +84,7 @@ class MatricesPage:
     sets: tuple[Link, ...]
     set: MatrixSet | None
     counts: str
+    elsewhere: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,14 +194,16 @@ class MatrixActions:
     """What the reader can do; None or empty: nothing.
 
     use, measure  the kernel of the answer; the button
-    share         query of the files
+    share         files of the answer
+    is_idle       whether it is not measured, and no worker can measure it
     fetch         name in the collection if the server can download it
     origin        ways to get the values of a reference matrix; None for others
     """
 
     use: Use | None
     measure: MeasureButton | None
-    share: str
+    share: Share
+    is_idle: bool
     fetch: str
     origin: Origin | None
 
@@ -237,7 +242,7 @@ class History:
 class MatrixPage:
     """`/matrices/{id}`: the answer for n SpMVs on a device, the kernels, the structure, and the history.
 
-    n, device, cache  values in the address; n_max: the largest n
+    n, device, cache  values in the address; n_max: the largest n; n_note: why n is not that of the address, or empty
     devices           choice of the device; caches: other cache states with results
     running           links to jobs that have not ended
     kernels           measured kernels; advice: predicted times by kernel and GPU with reasons, None without any
@@ -252,6 +257,7 @@ class MatrixPage:
     eyebrow: str
     n: int
     n_max: int
+    n_note: str
     device: str
     cache: str
     devices: tuple[Link, ...]

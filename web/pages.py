@@ -144,7 +144,9 @@ def show_measure(request: Request, database: DatabaseDep, settings: SettingsDep)
     """Return the form that queues a job."""
     custom_kernels = known_custom_kernels(settings)
     with reading(request, database) as session:
-        page = measure.page(session, request.query_params.multi_items(), custom_kernels)
+        page = measure.page(
+            session, request.query_params.multi_items(), custom_kernels, request.app.state.starts_worker
+        )
         return render(request, "measure.html", page)
 
 

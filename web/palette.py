@@ -38,7 +38,8 @@ Kernels that choose among formats have one too. No other batched kernel has one 
 Each has a contrast of at least 3:1 with a light page and with a dark one.
 """
 
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x")
+SYMBOLS = ("circle", "diamond", "triangle-up", "cross", "star", "x", "triangle-down")
+"""Markers in figures; squares are of libraries."""
 
 OTHERS = "#8A8A85"
 """Gray of library kernels, the background of the comparison."""
@@ -99,6 +100,9 @@ Each has a contrast of at least 3:1 with both. The style sheet has a shade for e
 FORMS = ("circle", "diamond", "triangle", "cross", "ring")
 """Forms of the marks of a family, in the order of its kernels; libraries are always squares."""
 
+SYMBOL_OF_FORM = {"triangle": "triangle-up", "ring": "circle-open"}
+"""Form of a mark → its marker in figures, if they have different names."""
+
 _FAMILY_OF = {name: color for color, names in FAMILIES.items() for name in names}
 _POSITIONS = {name: index for index, name in enumerate(dict.fromkeys(entry.name for entry in FORMATS))}
 _BATCHED = {kernel.name: index for index, kernel in enumerate(KERNELS)}
@@ -143,6 +147,12 @@ def mark_of(kernel: str) -> tuple[str, str]:
     if color == "of-library":
         return color, "square"
     return color, FORMS[_MEMBERS.get(kernel, 0) % len(FORMS)]
+
+
+def symbol_of(kernel: str) -> str:
+    """Return the marker of a kernel in figures: the form of its mark in tables."""
+    form = mark_of(kernel)[1]
+    return SYMBOL_OF_FORM.get(form, form)
 
 
 def batch_style(kernel: str) -> Style:

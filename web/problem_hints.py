@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpu_engine.errors import Hint
+from web.components import Link
 
 HINTS: Mapping[Hint, str] = {
     "choose_direction": "Choose the direction and press Upload.",
@@ -19,6 +20,15 @@ HINTS: Mapping[Hint, str] = {
     "list_matrices": "See the page Matrices.",
     "send_token": "Sign in at /sign-in.",
 }
+
+
+WAYS: Mapping[Hint, Link] = {
+    "fetch_matrix": Link("Matrices", "/matrices"),
+    "generate_matrix": Link("Matrices", "/matrices"),
+    "list_jobs": Link("Jobs", "/jobs"),
+    "list_matrices": Link("Matrices", "/matrices"),
+}
+"""Links to the pages that HINTS name."""
 
 
 def problem_text(problem: Mapping[str, Any]) -> str:

@@ -36,7 +36,10 @@ class ReferenceSummary:
     leaders: Mapping[str, str]
 
 
-_made: SingleFlightCache[ReferenceSummary] = SingleFlightCache(1)
+SUMMARIES_MAX = 8
+"""Number of summaries that are cached, one per device."""
+
+_made: SingleFlightCache[ReferenceSummary] = SingleFlightCache(SUMMARIES_MAX)
 
 
 def reference_devices(session: Session) -> list[str]:
@@ -47,14 +50,15 @@ def reference_devices(session: Session) -> list[str]:
     )
 
 
-def recorded_formats(session: Session) -> ReferenceSummary | None:
-    """Return the summary for the first device with reference results of the study; None if there is none."""
+def recorded_formats(session: Session, chosen: str = "") -> ReferenceSummary | None:
+    """Return the summary for a device with reference results of the study, or for the first one; None without any."""
     devices = reference_devices(session)
     if not devices:
         return None
-    query = select(RecordingRow.sha256).where(RecordingRow.device == devices[0], RecordingRow.study == FORMATS.name)
+    device = chosen if chosen in devices else devices[0]
+    query = select(RecordingRow.sha256).where(RecordingRow.device == device, RecordingRow.study == FORMATS.name)
     version = session.scalars(query).one()
-    return _made.get(devices[0], version, lambda: _read(session, devices[0], version))
+    return _made.get(device, version, lambda: _read(session, device, version))
 
 
 def _read(session: Session, device: str, version: str) -> ReferenceSummary:

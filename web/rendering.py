@@ -14,7 +14,7 @@ from web import assets, places
 from web.device_labels import short
 from web.documents import href, linked
 from web.glossary_help import explained_terms, kernel_name, with_help
-from web.kernel_markup import as_code, backticks, breakable, in_code, kernels_in_code, labels
+from web.kernel_markup import as_code, backticks, breakable, in_code, kernels_in_code, labels, with_links
 from web.palette import mark_of
 from web.problem_hints import HINTS
 from web.share import share_of
@@ -48,7 +48,7 @@ def _templates() -> Jinja2Templates:
         f.__name__: f
         for f in (
             *(archive_of, as_code, backticks, breakable, in_code, kernel_name, kernels_in_code, labels, linked),
-            *(snippet, with_help),
+            *(snippet, with_help, with_links),
         )
     }
     return Jinja2Templates(env=environment)

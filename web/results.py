@@ -3,13 +3,13 @@
 Addresses contain device ids; pages show device names.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from sqlalchemy.orm import Session
 
-from gpu_engine.errors import ParameterError, quote
 from gpu_engine.findings.data import MatrixFeatures, StudyData, op_of
 from gpu_engine.findings.identity_key import Identical
 from gpu_engine.records import Measurement
@@ -18,7 +18,11 @@ from server import devices, matrix_sets, recorded_results, results
 from server.models import JobRow
 from server.result_sources import find_sources, read_measurements
 from server.results import matrix_features
-from web.selection import VALUES_MAX, Selection
+from web.device_labels import RECORDED, STORED_RECORDED, short
+from web.selection import VALUES_MAX, ChoiceError, Selection
+
+ADVICE = re.compile(r"\s(?:Install|Set)\s.*?\.(?=\s|$)")
+"""Sentence of a note that says what to do."""
 
 CACHE_DEFAULT = "warm"
 """Default cache state, as in the papers and in solvers."""
@@ -80,7 +84,8 @@ class Results:
 def device_names(session: Session) -> dict[str, str]:
     """Return the names of all devices by id."""
     named = {row.id: devices.name_of(row) for row in devices.list_devices(session)}
-    return named | {row.id: str(row.info["name"]) for row in recorded_results.list_devices(session)}
+    recorded = {row.id: str(row.info["name"]) for row in recorded_results.list_devices(session)}
+    return named | {each: name.replace(STORED_RECORDED, RECORDED) for each, name in recorded.items()}
 
 
 def with_set(session: Session, selection: Selection) -> Selection:
@@ -129,10 +134,11 @@ def _check_devices(session: Session, chosen: Sequence[str], offered: Sequence[st
     unknown = [device for device in chosen if device not in offered]
     if unknown:
         rows = (*devices.list_devices(session), *recorded_results.list_devices(session))
-        known = dict.fromkeys((*offered, *(row.id for row in rows)))
+        names = device_names(session)
+        known = {each: short(names.get(each, each)) for each in (*offered, *(row.id for row in rows))}
         for device in unknown:
             if known and device not in known:
-                raise ParameterError(f"device is {quote(device)}. Choose one of {', '.join(known)}.")
+                raise ChoiceError("device", device, known)
 
 
 def with_traces(session: Session, selected: Results) -> StudyData:
@@ -151,8 +157,12 @@ def _renamed(m: Measurement, names: Mapping[str, str]) -> Measurement:
 
 @lru_cache(maxsize=results.CACHE_SIZE)
 def _on(one: Identical, device: str) -> Measurement:
-    """Return the measurement with a device name; equal arguments give the same object, the key of cached rankings."""
-    return replace(one[0], device=device)
+    """Return the measurement with a device name; equal arguments give the same object, the key of cached rankings.
+
+    A note of a reference result keeps what happened, without what to do: nobody can measure it again there.
+    """
+    note = ADVICE.sub("", one[0].note) if device.endswith(RECORDED) else one[0].note
+    return replace(one[0], device=device, note=note)
 
 
 def _is_chosen(m: Measurement, chosen: Selection) -> bool:

@@ -1,5 +1,6 @@
 """Selection: the parameters of a page or figure, exactly as in its URL."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -12,6 +13,17 @@ from web import sorting
 
 VALUES_MAX = 100
 """Maximum number of values of a parameter."""
+
+
+class ChoiceError(ParameterError):
+    """A parameter of the address is none of its values.
+
+    choices  value → its label on pages; empty: the value
+    """
+
+    def __init__(self, name: str, value: str, choices: Mapping[str, str]) -> None:
+        super().__init__(f"{name} is {quote(value)}. Choose one of {', '.join(choices)}.")
+        self.name, self.value, self.choices = name, value, choices
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +89,7 @@ class Selection:
 NAMES = tuple(field.name for field in fields(Selection) if field.name != "study_values")
 """Parameters of all study pages."""
 
-PAGE_ONLY = ("open", "view")
+PAGE_ONLY = ("open", "view", "verdict")
 """Parameters that change what is open on a page, but none of its data."""
 
 DATA_NAMES = tuple(name for name in NAMES if name not in PAGE_ONLY)
@@ -110,6 +122,22 @@ def whole_number(name: str, most: int, unit: str) -> PageParameter:
             raise ParameterError(f"{name} is {quote(value)}. Give a number of {unit} from 1 to {most:,}.")
 
     return PageParameter(name, check)
+
+
+def clamped(name: str, text: str, most: int, default: int, unit: str) -> tuple[int, str]:
+    """Return the nearest whole number from 1 to `most`, and a sentence if it is not that of the text.
+
+    default  number of an empty text, and of one that is no number; unit: plural noun for the sentence
+    """
+    try:
+        number = float(text or default)
+    except ValueError:
+        number = math.nan
+    nearest = default if math.isnan(number) else int(min(max(number, 1), most))
+    if nearest == number:
+        return nearest, ""
+    limits = f"{name} is {quote(text)}. Give a number of {unit} from 1 to {most:,}."
+    return nearest, f"{limits} This answer is for {nearest:,}."
 
 
 ONCE = ("set", "kernels", "sort", "op", "reproducible", "open", "view", "study")
@@ -181,7 +209,7 @@ def parse_options(query: Iterable[tuple[str, str]], names: tuple[str, ...]) -> d
 
 def _check_known(name: str, known: Sequence[str], value: str) -> None:
     if value not in known:
-        raise ParameterError(f"{name} is {quote(value)}. Choose one of {', '.join(known)}.")
+        raise ChoiceError(name, value, dict.fromkeys(known, ""))
 
 
 def _check_name(name: str, names: tuple[str, ...]) -> None:

@@ -103,7 +103,7 @@ class ServicePage:
 
     state       `measured` if all is well, `busy` with a concern, `failed` if jobs cannot run; state_text: its text
     under       sentence under the answer if all is well; concerns: what needs attention
-    idle        why nothing runs; empty while a job runs
+    idle        why nothing runs; empty while a job runs, and if a concern says it
     job_count   number of stored jobs, as text
     period      time of which the devices' busy share is, as text: 24 h, or since the start of the server
     crashes     sentence about crashed processes; empty if there are none

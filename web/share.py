@@ -8,6 +8,9 @@ TOP = 20
 """Number of matrices of the short table: those with the largest speedups."""
 
 
+OWN_KERNEL = Link("Measure your own kernel", "/docs/contestants")
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
     """The files of a selection, and how to measure a kernel of your own beside it.
@@ -37,5 +40,5 @@ def share_of(study: str, query: str) -> Share:
             Link("Report (HTML)", f"/{study}.html{at}"),
             Link("BibTeX", f"/{study}.bib{at}"),
         ),
-        Link("Measure your own kernel", "/docs/contestants"),
+        OWN_KERNEL,
     )

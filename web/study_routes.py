@@ -85,14 +85,13 @@ def _add_study(page: StudyPage) -> None:
     def as_json(request: Request, database: DatabaseDep) -> Response:
         with database.read() as session:
             data = with_traces(session, results(request, session))
-        return JSONResponse(download.document(data))
+        return JSONResponse(download.document(data), headers=_file(f"sparsight-{page.name}.json"))
 
     def as_csv(request: Request, database: DatabaseDep) -> Response:
         with database.read() as session:
             selected_results = results(request, session).data
-        return Response(
-            download.csv(selected_results, page.findings(selected_results)), media_type="text/csv; charset=utf-8"
-        )
+        text = download.csv(selected_results, page.findings(selected_results))
+        return Response(text, media_type="text/csv; charset=utf-8", headers=_file(f"sparsight-{page.name}.csv"))
 
     def as_bibtex(request: Request, database: DatabaseDep) -> Response:
         with database.read() as session:
@@ -113,7 +112,9 @@ def _add_study(page: StudyPage) -> None:
             if not dot:
                 return render(request, "table.html", tables.page(session, page, selection, name, top))
             text = tables.text(session, page, selection, name, dot + ending, top)
-        return Response(text, media_type="text/csv" if ending == "csv" else "text/plain")
+        kind = "text/csv" if ending == "csv" else "text/plain"
+        file = f"sparsight-{page.name}-{name}{f'-top{top}' if top else ''}.{ending}"
+        return Response(text, media_type=kind, headers=_file(file))
 
     paths = (("", show), (".json", as_json), (".csv", as_csv), (".bib", as_bibtex), (".html", as_report))
     for path, endpoint in (*paths, ("/tables/{name}", show_table)):

@@ -5,7 +5,7 @@ It measures nothing. `model.py` has the formula and its costs, `work.py` the wor
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -75,11 +75,18 @@ def can_advise(features: Features) -> bool:
     return all(features.get(name) is not None for name in NEEDED) and features["nnz"] > 0
 
 
-def advise(features: Features, gpu: Gpu = FITTED, calibration: Calibration | None = None) -> tuple[Advice, ...]:
-    """Return the ADVISED fastest kernels for warm SpMVs on `gpu`; empty if features are missing."""
+def advise(
+    features: Features, gpu: Gpu = FITTED, calibration: Calibration | None = None, also: Sequence[str] = ()
+) -> tuple[Advice, ...]:
+    """Return the ADVISED fastest kernels for warm SpMVs on `gpu`, and those of `also`; empty without features."""
     if not can_advise(features):
         return ()
-    return _advise(_needed(features), gpu, tuple(sorted((calibration or {}).items())))
+    return _advise(_needed(features), gpu, tuple(sorted((calibration or {}).items())), tuple(also))
+
+
+def stored_bytes(kernel: str, features: Features) -> float:
+    """Return the predicted bytes of the layout of a kernel; requires the features of NEEDED."""
+    return MODELS[kernel][0](features).stored_bytes
 
 
 def near_best(
@@ -108,7 +115,9 @@ def _needed(features: Features) -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _advise(needed: tuple[Any, ...], gpu: Gpu, factors: tuple[tuple[str, float], ...]) -> tuple[Advice, ...]:
+def _advise(
+    needed: tuple[Any, ...], gpu: Gpu, factors: tuple[tuple[str, float], ...], also: tuple[str, ...]
+) -> tuple[Advice, ...]:
     features, calibration = dict(zip(NEEDED, needed, strict=True)), dict(factors)
     ranked = rank(features, gpu, "warm", calibration)
     cold = [kernel for kernel, _ in rank(features, gpu, "cold", calibration)]
@@ -120,7 +129,8 @@ def _advise(needed: tuple[Any, ...], gpu: Gpu, factors: tuple[tuple[str, float],
             cold.index(kernel) + 1,
             reasons.reason(MODELS[kernel][0](features), prediction, features),
         )
-        for kernel, prediction in ranked[:ADVISED]
+        for place, (kernel, prediction) in enumerate(ranked)
+        if place < ADVISED or kernel in also
     )
 
 

@@ -220,6 +220,10 @@ def test_the_page_of_a_job_stands_still_from_the_queue_to_the_answer(lab: Lab, o
     page.wait_for_timeout(SETTLED_MS)
     shifts.append(page.evaluate("window.shifted"))
     assert shifts[-1] <= SHIFT_MAX, shifts
+    body, results = (page.locator(each).bounding_box() for each in (".job-body", "#job-results"))
+    assert body
+    assert results
+    assert body["y"] + body["height"] - results["y"] - results["height"] < 1, "the room for more rows is gone"
 
 
 def test_a_running_job_is_stopped(lab: Lab, open_page: Open) -> None:

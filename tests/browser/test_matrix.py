@@ -57,11 +57,15 @@ def test_typing_a_number_changes_sentence_table_and_lines_in_place(answered: str
     expect(page.locator("#n-device")).to_have_value(GPU.id)
 
 
-def test_a_number_out_of_range_asks_for_nothing(answered: str, open_page: Open) -> None:
+def test_a_number_out_of_range_is_answered_for_the_nearest_one_with_a_note(answered: str, open_page: Open) -> None:
     page = open_page(f"{answered}&n=5")
-    page.locator("#n").fill("0")
-    page.wait_for_timeout(600)
-    assert page.url.endswith("n=5")
+    for text, nearest in (("0", "1"), ("2e9", "1000000000")):
+        page.locator("#n").fill(text)
+        expect(page.locator("#n-note")).to_contain_text(text[0])
+        expect(page.locator("#n")).to_have_value(nearest)
+    page.locator("#n").fill("1e9")
+    expect(page.locator("#n-note")).to_be_empty()
+    expect(page.locator("h1.answer")).to_contain_text("1,000,000,000")
 
 
 def test_on_a_phone_rows_are_cards_within_the_page(answered: str, open_page: Open) -> None:

@@ -119,3 +119,15 @@ def test_without_scripts_the_form_has_the_settings_of_one_study(lab: Lab, browse
     job = queued(page, lab)
     assert (job.study, job.device, job.matrix_ids, job.params["rounds"]) == ("batched", "cpu", [lab.matrix], 13)
     context.close()
+
+
+def test_without_a_matrix_the_form_asks_for_one_and_sends_nothing(lab: Lab, open_page: Open) -> None:
+    page = open_page("/measure")
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    page.locator("#measure-button").click()
+    expect(page.locator("form.measure [role=alert]")).to_have_text(
+        page.locator("[data-required]").get_attribute("data-required") or ""
+    )
+    assert page.evaluate("document.activeElement.name") == "matrix_ids"
+    assert sent == []

@@ -18,7 +18,7 @@ from tests.server.test_recordings import file_of
 from tests.web.conftest import ON_GPU, Lab, add_job, get, words
 from web.figures.base import Role
 from web.figures.case_history import CASE_HISTORY
-from web.figures.highlighting import NAMED_MAX
+from web.histories import DRAWN_MAX
 from web.views.histories import RECORDED
 
 SLOWER = (*FLAT, *scaled(FLAT, 1.05))
@@ -161,10 +161,10 @@ def test_without_a_choice_it_is_the_place_of_the_newest_job(client: TestClient, 
 def test_kernels_are_chosen_else_those_that_changed_and_the_fastest_are_drawn(
     client: TestClient, follow: Follow
 ) -> None:
-    kernels = [f"csr/k{number}" for number in range(NAMED_MAX + 2)]
+    kernels = [f"csr/k{number}" for number in range(DRAWN_MAX + 4)]
     follow({kernel: scaled(FLAT * 2, 1 + number) for number, kernel in enumerate(kernels)} | {"ell/thread": SLOWER})
     drawn = client.get(get(client, ADDRESS).context["chart"].url).json()["layout"]["annotations"]
-    assert [each["text"] for each in drawn] == ["ell/thread", *kernels[: NAMED_MAX - 1]]
+    assert [each["text"] for each in drawn] == ["ell/thread", *kernels[: DRAWN_MAX - 1]]
     chosen = get(client, f"{ADDRESS}&kernel=csr/k7&kernel=csr/k6")
     assert {row[2] for row in chosen.context["measurements"].rows} == {"csr/k6", "csr/k7"}
     assert [choice.value for choice in chosen.context["kernels"] if choice.chosen] == ["csr/k6", "csr/k7"]
@@ -206,3 +206,10 @@ def test_names_of_strangers_are_text(client: TestClient, lab: Lab, add_matrix: A
     text = get(client, f"/history?matrix={lab.hostile}").text
     assert "<script>alert" not in text
     assert "&lt;b&gt;x&lt;/b&gt;" in text
+
+
+def test_the_axis_ends_at_the_medians_and_its_ticks_have_commas(client: TestClient, follow: Follow) -> None:
+    follow({"split/tile": (*FLAT, *FLAT)})
+    axis = client.get(get(client, ADDRESS).context["chart"].url).json()["layout"]["yaxis"]
+    assert axis["tickformat"].startswith(",")
+    assert axis["range"][1] <= 1.05 * max(FLAT)

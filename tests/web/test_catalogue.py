@@ -139,3 +139,14 @@ def test_generators_say_what_they_make(client: TestClient) -> None:
     assert huge.status_code == 413
     assert "68,719,476,736 nonzeros; at most" in huge.json()["detail"]
     assert client.get("/api/v1/matrices").json()["items"] == []
+
+
+def test_a_search_without_a_match_says_where_there_is_one(client: TestClient, imported: None, lab: Lab) -> None:
+    page = get(client, "/matrices?q=a+grid&shape=square")
+    (link,) = page.context["elsewhere"]
+    assert re.findall(r"\d+", link.text) == ["1"]
+    assert link.href == "/matrices?q=a+grid&source=recorded&shape=square"
+    assert f'href="{link.href}"'.replace("&", "&amp;") in page.text.partition('id="no-match"')[2]
+    assert names(client, link.href) == {"a grid"}
+    assert get(client, "/matrices?q=nowhere").context["elsewhere"] == ()
+    assert get(client, "/matrices?q=cnr").context["elsewhere"] == ()

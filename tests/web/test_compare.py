@@ -76,7 +76,7 @@ def test_the_newer_job_is_judged_case_by_case_the_largest_change_first(
     ]
     assert '<span class="word faster">faster</span>' in page.text
     said = words(page.text)
-    assert NOT_INTERLEAVED in said
+    assert NOT_INTERLEAVED.replace(THIN, " ") in said
     assert "A/A gap: up to 0.1 % before and 0.4 % after" in said
     # Whichever of the two the address begins with, the older one is before.
     assert get(client, "/jobs/j20/compare?with=j21").context["sentence"] == page.context["sentence"]
@@ -105,7 +105,7 @@ def test_names_of_matrices_are_text(client: TestClient, lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("address", "status", "said"),
     [
-        ("/jobs/j1/compare", 422, "?with=ID"),
+        ("/jobs/j1/compare", 422, "No second job"),
         ("/jobs/j1/compare?with=none", 404, "job 'none'"),
         ("/jobs/j1/compare?with=j10", 422, "different studies: formats and pagerank"),
         ("/jobs/j1/compare?with=j2", 422, "no "),
@@ -130,7 +130,22 @@ def test_on_a_busy_machine_nothing_is_compared(client: TestClient, lab: Lab) -> 
     for job in ("j20", "j21"):
         add_job(lab.database, job, "cpu", JobState.SUCCEEDED, [timed("csr/vector", 1e-3, aa_gap=0.4)])
     page = get(client, "/jobs/j21/compare?with=j20").context
-    assert (re.findall(r"\d+", page["sentence"]), page["picture"]) == ([], None)
+    assert (re.findall(r"\d+", page["sentence"]), page["picture"], page["under"]) == ([], None, ())
+    assert (len(page["notes"]), page["cases"]) == (1, ())
+    assert [(case.word, case.ratio, case.busy) for case in page["folded"]] == [("noisy", "–", True)]
+
+
+def test_noisy_cases_are_not_in_the_counts(client: TestClient, lab: Lab) -> None:
+    for job, factor in (("j20", 1.0), ("j21", 0.25)):
+        noisy = quick("csr/vector", factor * 1e-3, aa_gap=0.4)
+        other = quick("csr/vector", factor * 1e-3, cache="cold")
+        add_job(lab.database, job, "cpu", JobState.SUCCEEDED, [noisy, other])
+    page = get(client, "/jobs/j21/compare?with=j20").context
+    assert re.findall(r"\d+", page["sentence"]) == ["1", "1", "0"]
+    assert {case.setting: case.word for case in page["cases"]} == {"cold": "faster", "warm": "noisy"}
+    assert [case.setting for case in get(client, "/jobs/j21/compare?with=j20&show=different").context["cases"]] == [
+        "cold"
+    ]
 
 
 def test_two_ticked_jobs_lead_to_their_comparison(client: TestClient, before_and_after: Lab) -> None:
@@ -141,3 +156,5 @@ def test_two_ticked_jobs_lead_to_their_comparison(client: TestClient, before_and
     assert (answer.status_code, answer.headers["location"]) == (303, "/jobs/j21/compare?with=j20")
     for query in ("", "?job=j1", "?job=j1&job=j1", "?job=j1&job=j2&job=j4"):
         assert client.get(f"/jobs/compare{query}").status_code == 422
+        refused = client.get(f"/jobs/compare{query}", headers={"Accept": "text/html"})
+        assert [link.href for link in refused.context["choices"]] == ["/jobs"]

@@ -15,6 +15,7 @@ from web.device_labels import short
     ("name", "expected"),
     [
         ("NVIDIA H100 80GB HBM3 (recorded)", "H100"),
+        ("NVIDIA H100 80GB HBM3 (reference results)", "H100"),
         ("NVIDIA H100 80GB HBM3 (cuda:0)", "H100 (cuda:0)"),
         ("NVIDIA H200 (recorded)", "H200"),
         ("2 × NVIDIA H200 (recorded)", "2 × H200"),

@@ -22,6 +22,7 @@ from tests.samples.formats import HOSTILE, study_of, timed
 from tests.web.conftest import Lab, add_job, get
 from web.components import TitledTable
 from web.files import LEADING, WRITERS
+from web.latex import LONG, PREAMBLE, ROWS_MAX, SHORT
 from web.share import share_of
 from web.studies.formats import FORMATS
 
@@ -58,8 +59,8 @@ def test_tables_as_files_say_what_tables_say() -> None:
     assert "| a\\|b" in markdown
     assert "**1,234** |" in markdown
     tex = WRITERS[".tex"]([TABLE])
-    assert r"\begin{longtable}{lS[table-format=4.0]}" in tex
-    assert rf"\caption[{{A \& B}}]{{A \& B. {LEADING}}}\label{{tab:a-b}}\\" in tex
+    assert r"\begin{tabular}{lS[table-format=4.0]}" in tex
+    assert rf"\caption[{{A \& B}}]{{A \& B. {LEADING}}}\label{{tab:a-b}}" in tex
     assert r"{kernel\_name} & {\shortstack[r]{time\\(\textmu{}s)}} \\" in tex
     assert [line for line in tex.splitlines() if line.startswith(("a|b", "50"))] == [
         r"a|b & \bfseries 1234 \\",
@@ -70,7 +71,7 @@ def test_tables_as_files_say_what_tables_say() -> None:
 def test_columns_of_one_unit_are_numbers_and_others_are_text() -> None:
     rows = (f"1.5{THIN}×", f"1{THIN}µs", "10⁻⁶"), ("–", f"2{THIN}ms", "x₁"), (f"−12{THIN}×", "", "ᵀ")
     tex = WRITERS[".tex"]([TitledTable("T", Table((Head("gain"), Head("time"), Head("bound")), rows))])
-    assert r"\begin{longtable}{S[table-format=-2.1]rr}" in tex
+    assert r"\begin{tabular}{S[table-format=-2.1]rr}" in tex
     assert r"{\shortstack[r]{gain\\($\times$)}}" in tex
     assert [line for line in tex.splitlines() if line.count("&") == 2 and "gain" not in line] == [
         r"1.5 & 1\,\textmu{}s & 10$^{-6}$ \\",
@@ -87,12 +88,33 @@ def test_means_of_a_table_have_a_rule_above_them_and_keys_are_columns_of_its_csv
     assert WRITERS[".csv"]([summed]).splitlines() == ["device,kernel_name,time (µs)", "cpu,a|b,1234", "cpu,50 %,"]
 
 
-def test_latex_compiles(client: TestClient, lab: Lab, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("rows", "kind", "note"), [(ROWS_MAX, "tabular", SHORT), (ROWS_MAX + 1, "longtable", LONG)])
+def test_a_table_of_few_rows_needs_no_longtable(rows: int, kind: str, note: str) -> None:
+    tex = WRITERS[".tex"]([TitledTable("T", Table((Head("n"),), tuple((str(row),) for row in range(rows))))])
+    assert re.findall(r"\\begin\{(tabular|longtable)\}", tex) == [kind]
+    assert [line for line in tex.splitlines() if line.startswith("%")] == [PREAMBLE, note]
+
+
+def test_files_are_downloads_with_a_name(client: TestClient, lab: Lab) -> None:
+    files = ("pivot.tex?top=1", "pivot.md", "pivot.csv")
+    answers = [client.get(f"/formats/tables/{file}") for file in files]
+    answers += [client.get(f"/formats.{ending}") for ending in ("csv", "json", "bib", "html")]
+    names = [answer.headers["content-disposition"].split('"')[1] for answer in answers]
+    assert names[:3] == [
+        "sparsight-formats-pivot-top1.tex",
+        "sparsight-formats-pivot.md",
+        "sparsight-formats-pivot.csv",
+    ]
+    assert names[3:] == [f"sparsight-formats.{ending}" for ending in ("csv", "json", "bib", "html")]
+
+
+@pytest.mark.parametrize("of", ["{article}", "[twocolumn]{article}"])
+def test_latex_compiles(client: TestClient, lab: Lab, tmp_path: Path, of: str) -> None:
     program = shutil.which("pdflatex") or missing("texlive-science")
     names = ("pivot.tex", "pivot.tex?top=1", "structure.tex")
     body = "".join(client.get(f"/formats/tables/{name}").text for name in names)
-    packages = r"\usepackage[utf8]{inputenc}\usepackage{textcomp}\usepackage{booktabs,longtable,siunitx}"
-    text = f"\\documentclass{{article}}{packages}\\begin{{document}}\n{body}\\end{{document}}\n"
+    packages = r"\usepackage[utf8]{inputenc}\usepackage{textcomp}\usepackage{booktabs,graphicx,longtable,siunitx}"
+    text = f"\\documentclass{of}{packages}\\begin{{document}}\n{body}\\end{{document}}\n"
     (tmp_path / "paper.tex").write_text(text, encoding="utf-8")
     command = [program, "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, errors="replace")
@@ -214,7 +236,8 @@ def test_a_report_needs_nothing_but_itself(client: TestClient, lab: Lab) -> None
 def test_rows_of_a_table_can_be_the_first_ones_with_the_means_of_all(client: TestClient, lab: Lab) -> None:
     every, first = (rows_of(client.get(f"/formats/tables/pivot.csv?job=j1{top}").text) for top in ("", "&top=1"))
     means = [row for row in every if row["matrix"] == "geometric mean"]
-    assert first == [every[0], *means]
+    number = len(every) - len(means)
+    assert first == [every[0], *({**mean, "matrix": f"{mean['matrix']} of all {number}"} for mean in means)]
     assert len(every) > len(first)
     assert client.get("/formats/tables/pivot.csv?job=j1&top=0").status_code == 422
     page = get(client, "/formats/tables/pivot?job=j1&top=1")

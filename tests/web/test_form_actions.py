@@ -67,7 +67,7 @@ def test_chosen_matrices_are_one_job(client: TestClient, lab: Lab) -> None:
         assert (job.params["rounds"], job.params["kernels"]) == (9, ["csr/scalar", "csr/vector"])
     nothing = post(client, "/jobs", data={"study": "formats", "device": "cpu"})
     assert nothing.status_code == 422
-    assert "No matrix selected" in nothing.text
+    assert "Choose at least one matrix." in nothing.text
 
 
 def test_a_job_is_tagged_and_found_by_its_tag(client: TestClient, lab: Lab) -> None:

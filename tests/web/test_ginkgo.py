@@ -51,7 +51,7 @@ def test_nothing_is_faster_or_slower_there(client: TestClient, own: str) -> None
     page = get(client, f"/formats?device={A100}")
     (finding,) = [line.finding for line in page.context["findings"]]
     # Nobody has said when it was measured.
-    assert page.context["provenance"].lines == ("a100 (recorded)",)
+    assert page.context["provenance"].lines == ("a100 (reference results)",)
     assert {row.label: row.word for row in finding.rows} == {
         "ginkgo/ell": "inconclusive",
         "ginkgo/csr": "baseline",
@@ -90,4 +90,4 @@ def test_an_imported_device_comes_after_those_of_the_release(client: TestClient,
     offered = [device.row.id for device in get(client, "/service").context["devices"]]
     assert offered == ["cpu", "recorded:h200", A100]
     chosen = get(client, "/papers/pellr").context["devices"]
-    assert [link.text for link in chosen if link.current] == ["NVIDIA H200 (recorded)"]
+    assert [link.text for link in chosen if link.current] == ["NVIDIA H200 (reference results)"]

@@ -2,6 +2,7 @@
 
 import re
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -10,6 +11,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from gpu_engine.competitors import BEST
 from gpu_engine.recordings import files as recordings
 from server import devices, import_recordings
 from server.db import Database
@@ -77,6 +79,9 @@ def test_an_unknown_device_is_refused_with_the_known_ones(client: TestClient, la
     answer = client.get("/?device=xx")
     assert answer.status_code == 422
     assert "cuda:0, cpu" in answer.json()["detail"]
+    page = client.get("/?device=xx&n=7", headers={"Accept": "text/html"}).context
+    assert [link.href for link in page["choices"]] == ["/?n=7&device=cuda%3A0", "/?n=7&device=cpu"]
+    assert all(link.text not in ("cuda:0", "cpu") for link in page["choices"])
     assert client.get("/?device=H100-SXM").status_code == 200
 
 
@@ -157,3 +162,39 @@ def test_the_devices_say_that_more_come_while_reference_results_are_imported(
 ) -> None:
     monkeypatch.setattr(import_recordings, "is_running", lambda: running)
     assert ('id="on-importing"' in get(client, "/").text) == running
+
+
+def test_similar_matrices_of_one_name_differ_in_their_sizes(client: TestClient, lab: Lab, database: Database) -> None:
+    with database.write() as session:
+        for matrix_id, nnz in ((lab.matrix, 57_153_627), (lab.hostile, 28_478_047)):
+            row = session.get(MatrixRow, matrix_id)
+            assert row
+            row.name, row.nnz = "wb-edu (stand-in)", nnz
+    similar = get(client, "/?name=wb-ed").context["missing"].similar
+    assert len({link.text for link in similar}) == 2
+    assert {re.sub(r"\D", "", link.text) for link in similar} == {"57153627", "28478047"}
+
+
+def test_the_picture_and_its_table_follow_the_device(client: TestClient, database: Database, tmp_path: Path) -> None:
+    whole = sample()
+    slow = "csr/scalar"
+    for folder, gpu, ours in (
+        ("h200", "NVIDIA H200", "csr/vector"),
+        ("h100", "NVIDIA H100 80GB HBM3", "coo/segmented"),
+    ):
+        group = [
+            replace(m, kernel=BEST, format="cusparse", case=m.case.replace(m.kernel, BEST)) if m.kernel == slow else m
+            for m in whole.measurements
+        ]
+        chosen = tuple(m for m in group if m.kernel in (BEST, ours))
+        recording = replace(whole, device=replace(whole.device, name=gpu), measurements=chosen, traces=())
+        recordings.write(tmp_path / "recorded" / folder / "formats.json.gz", recording)
+    import_recordings.run(database, tmp_path / "recorded")
+    pages = {name: get(client, f"/?device=recorded:{name}") for name in ("h200", "h100")}
+    headlines = {name: page.context["headline"] for name, page in pages.items()}
+    for name, headline in headlines.items():
+        assert name.upper() in headline.sentence
+        assert headline.href.endswith(f"recorded%3A{name}")
+        assert f'data-shows="/?device=recorded%3A{name}"' in pages[name].text
+    assert headlines["h200"].table != headlines["h100"].table
+    assert get(client, "/").context["headline"].table == headlines["h200"].table

@@ -176,3 +176,16 @@ def test_a_matrix_that_is_gone_and_a_study_of_any_kind(client: TestClient, lab: 
     assert "Formats of deleted matrix gone on CPU" in words(get(client, f"/jobs/{lab.queued}").text)
     add_study(database, "pagerank", "j30", ["m1"])
     assert get(client, "/jobs/j30").context["title"] == "PageRank of cnr-2000 on CPU"
+
+
+def test_a_running_job_names_the_matrix_that_waits(client: TestClient, lab: Lab) -> None:
+    add_job(lab.database, "j20", "cpu", JobState.RUNNING, [], ("m1", "m2"), params={"kernels": ["csr/scalar"]})
+    assert len(get(client, "/jobs/j20").context["live"].waiting) == 1
+
+
+def test_the_history_of_a_matrix_names_jobs_by_it(client: TestClient, lab: Lab) -> None:
+    add_job(lab.database, "j20", "cpu", JobState.QUEUED, [], ("m1", "m2"), params={"kernels": ["csr/scalar"]})
+    names = [
+        {job.id: job.name for job in get(client, f"/matrices/{each}").context["jobs"]}["j20"] for each in ("m1", "m2")
+    ]
+    assert names[0] != names[1]

@@ -10,7 +10,7 @@ from gpu_engine.findings.formats.for_n import crossovers, total_s
 from gpu_engine.records import Measurement
 from gpu_engine.text.units import count
 from server.jobs.queue import get_job
-from server.models import JobRow, JobState, MatrixRow
+from server.models import DeviceRow, JobRow, JobState, MatrixRow
 from tests.samples.formats import study_of, timed
 from tests.web.conftest import GPU, ON_GPU, Lab, add_job, get, words
 from web.views.matrix_structure import FACTS
@@ -89,9 +89,58 @@ def test_a_device_without_results_stands_for_its_gpu_model(client: TestClient, l
     assert other.context["device"] == "V100"
 
 
-@pytest.mark.parametrize("query", ["n=0", "n=-1", "n=1e3", "n=1000000001", "device=none", "cache=hot", "m=1"])
+@pytest.mark.parametrize("query", ["device=none", "cache=hot", "m=1"])
 def test_an_odd_address_is_refused_with_what_may_stand_there(client: TestClient, lab: Lab, query: str) -> None:
     assert get(client, f"/matrices/{lab.matrix}?{query}").status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "is_said"),
+    [
+        *(("0", 1, True), ("-1", 1, True), ("1000000001", 10**9, True), ("inf", 10**9, True)),
+        *(("nan", 500, True), ("many", 500, True), ("7.5", 7, True)),
+        *(("1e3", 1000, False), ("1e9", 10**9, False), ("", 500, False)),
+    ],
+)
+def test_an_odd_number_of_spmvs_is_answered_for_the_nearest_one(
+    client: TestClient, lab: Lab, text: str, n: int, is_said: bool
+) -> None:
+    page = get(client, f"/matrices/{lab.matrix}?n={text}")
+    assert (page.status_code, page.context["n"]) == (200, n)
+    note = page.context["n_note"]
+    assert bool(note) == is_said
+    assert not note or (count(n).replace("\u202f", ",") in note and text in note)
+    assert page.text.partition('id="n-note"')[2].partition(">")[2].startswith(note.replace("'", "&#39;"))
+
+
+def test_the_baseline_and_the_storage_stand_in_the_answer(client: TestClient, lab: Lab) -> None:
+    group = [m.with_(stored_bytes=5_800_000 if m.format == "coo" else 5_300_000) for m in many()]
+    add_job(lab.database, "j36", GPU.id, JobState.SUCCEEDED, group)
+    kept, taken = (get(client, f"/matrices/{lab.matrix}?device={GPU.id}&n={n}").context["card"] for n in (1, 500))
+    assert "csr/vector" in taken.sentence
+    assert re.findall(r"[\d.]+(?=\sMB)", words(" ".join(taken.under))) == ["5.80", "5.30"]
+    assert re.findall(r"[\d.]+(?=\sMB)", words(" ".join(kept.under))) == ["5.30"]
+
+
+@pytest.mark.parametrize("device", ["cpu", "A100-40"])
+def test_every_answer_can_be_shared(client: TestClient, lab: Lab, device: str) -> None:
+    page = get(client, f"/matrices/{lab.matrix}?device={device}")
+    assert 'id="share"' in page.text
+    files = page.context["actions"].share.files
+    assert files
+    assert [client.get(file.href).status_code for file in files] == [200] * len(files)
+
+
+def test_without_a_worker_the_page_says_so(client: TestClient, lab: Lab) -> None:
+    address = f"/matrices/{lab.hostile}?device=A100-40"
+    assert 'id="no-worker"' not in get(client, address).text
+    with lab.database.write() as session:
+        for row in session.query(DeviceRow):
+            row.seen_at = 0.0
+    page = get(client, address)
+    assert page.context["actions"].measure is None
+    assert 'href="/service"' in page.text.partition('id="no-worker"')[2].partition("</p>")[0]
+    assert 'id="no-worker"' not in get(client, f"/matrices/{lab.matrix}?device=cpu").text
 
 
 def test_noise_is_no_answer_and_no_verdict(client: TestClient, lab: Lab) -> None:

@@ -1,17 +1,23 @@
 """The predicted answer: what the forecasts of conversions make of it."""
 
 import re
+from collections.abc import Callable, Mapping
 
 import pytest
 
 from gpu_engine.advisor.gpus import FITTED
-from gpu_engine.findings.formats.conversion_forecast import ConversionForecast
+from gpu_engine.findings.formats.conversion_forecast import ConversionForecast, predicted_costs
+from gpu_engine.findings.formats.decision import keeps_csr
+from gpu_engine.findings.formats.for_n import total_s
 from gpu_engine.matrices.features import features
 from server.predictors import Predictor
+from tests.battery import BATTERY
 from tests.web.conftest import sample_matrix, words
 from web.matrix_contexts import AnswerCard
+from web.views.matrix_answer import time_text
 from web.views.matrix_devices import DeviceOption
-from web.views.matrix_prediction import predicted_card, predicted_times
+from web.views.matrix_kernels import predicted_dots
+from web.views.matrix_prediction import named_kernels, predicted_card, predicted_times
 
 H200 = DeviceOption("H200", "H200", FITTED)
 TIMES = predicted_times(Predictor(FITTED), features(sample_matrix()))
@@ -57,4 +63,43 @@ def test_a_conversion_that_pays_says_after_how_many() -> None:
 def test_without_a_forecast_it_says_what_a_conversion_may_cost(n: int) -> None:
     answer = card(n, None)
     assert answer.kernel == FIRST
-    assert len(answer.under) == 2
+    assert len(answer.under) == 3
+
+
+def forecasts_of(times: Mapping[str, float], known: Callable[[str], bool]) -> dict[str, ConversionForecast]:
+    """Forecasts of the known kernels: a kernel that keeps CSR needs no conversion, others 100 or more of its SpMVs."""
+    return {
+        kernel: NOTHING if keeps_csr(kernel) else ConversionForecast(*(factor * time_s for factor in (300, 100, 900)))
+        for kernel, time_s in times.items()
+        if known(kernel)
+    }
+
+
+@pytest.mark.parametrize("kind", ["power_law", "band", "identity", "one_dense_row", "around_a_block", "fully_dense"])
+@pytest.mark.parametrize("n", [1, 50, 500, 10**6])
+@pytest.mark.parametrize("known", [lambda _: True, lambda kernel: kernel != "split/tile", lambda _: False])
+def test_sentence_chart_and_storage_agree_for_n(kind: str, n: int, known: Callable[[str], bool]) -> None:
+    matrix = features(BATTERY[kind]())
+    predictor = Predictor(FITTED)
+    times = predicted_times(predictor, matrix)
+    forecasts = forecasts_of(times, known)
+    costs = predicted_costs(times, forecasts)
+    answer = predicted_card(predictor, matrix, H200, n, forecasts)
+    assert answer
+    dots = predicted_dots(predictor, times, costs, n)
+    names = [row.name for row in dots.rows]
+    assert len({*names}) == len(names)
+    mentioned = {kernel for kernel in times for text in (answer.sentence, *answer.under) if kernel in text.split()}
+    mentioned |= {kernel for kernel in times if f"{kernel}:" in answer.sentence or f"over {kernel}." in answer.sentence}
+    assert answer.kernel in mentioned
+    assert mentioned <= {*names}
+    assert any(keeps_csr(name) for name in names)
+    assert {*named_kernels(times, costs, n)} <= {*names}
+    if costs:
+        assert names[0] == answer.kernel, "the least time for n SpMVs is the answer"
+        assert dots.rows[0].values[0].text == time_text(min(total_s(cost, n) for cost in costs))
+    table = predictor.advise(matrix, named_kernels(times, costs, n))
+    assert mentioned <= {advice.kernel for advice in table}
+    near = [int(number) for number in re.findall(r"\d+", dots.note.replace("20", ""))]
+    assert near[-1] <= len(names)
+    assert "MB" in answer.under[-2] or "kB" in answer.under[-2]

@@ -18,6 +18,7 @@ from web.palette import (
     family,
     mark_of,
     style,
+    symbol_of,
 )
 from web.studies.batched import BATCHED
 from web.studies.pagerank import PAGERANK
@@ -106,3 +107,11 @@ def test_swatches_are_the_colours_of_the_figures() -> None:
 def test_libraries_come_after_our_kernels_of_batches() -> None:
     names = ["cusparse/best", "ell/thread", "coo/segmented"]
     assert sorted(names, key=batch_position) == ["coo/segmented", "ell/thread", "cusparse/best"]
+
+
+def test_a_kernel_has_its_form_in_figures_and_only_libraries_are_squares() -> None:
+    assert symbol_of("cusparse/best") == "square"
+    for entry in FORMATS:
+        for kernel in entry.kernels:
+            assert symbol_of(entry.name_of(kernel)) not in ("square", "triangle", "ring")
+        assert style(entry.name).symbol != "square"

@@ -11,7 +11,7 @@ from gpu_engine.text.units import THIN
 from gpu_engine.verdicts.verdict import UNKNOWN_GAP
 from server.models import JobState
 from tests.samples.formats import study_of, timed
-from tests.web.conftest import CPU, ON_GPU, add_job, get, words
+from tests.web.conftest import ON_GPU, add_job, get, words
 from tests.web.paper_samples import every_paper
 from tests.web.paper_samples import measured as measured
 from web.papers.base import Paper, Place

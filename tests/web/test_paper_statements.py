@@ -10,6 +10,7 @@ from tests.samples.formats import timed
 from web.papers.components import StatementTable
 from web.papers.statements import (
     NOT_CHECKED,
+    TOO_NOISY,
     VERDICTS,
     Verdict,
     scoreboard,
@@ -164,6 +165,22 @@ def test_verdicts_carry_the_device_of_their_results_and_the_rest_of_its_name_as_
     unjudged = [v for v in found if not v.device]
     assert [(v.study, v.word) for v in unjudged] == [("scaling", NOT_CHECKED)]
     assert "scaling" in unjudged[0].conclusion.why
+
+
+def test_noisy_timings_are_no_evidence() -> None:
+    def judge(data: StudyData) -> list[Conclusion]:
+        every = [m.kernel for m in data.measurements]
+        return [
+            Conclusion(kernel, "agrees" if kernel in every else "no data", "1.0", H200 if every else "", "warm")
+            for kernel in ("ellr/thread", "csr/vector")
+        ]
+
+    noisy, quiet = timed("ellr/thread", 1e-3, aa_gap=0.4), timed("csr/vector", 1e-3, matrix_id="m2")
+    for measurements, words_of in (((noisy,), [NOT_CHECKED] * 2), ((noisy, quiet), [NOT_CHECKED, "agrees"])):
+        found = verdicts({"formats": judge}, {"formats": {H200: StudyData(measurements)}})
+        by_statement = {v.conclusion.statement: v for v in found}
+        assert [by_statement[kernel].word for kernel in ("ellr/thread", "csr/vector")] == words_of
+        assert by_statement["ellr/thread"].conclusion.why == TOO_NOISY
 
 
 def test_every_word_of_a_conclusion_has_a_column() -> None:

@@ -50,7 +50,7 @@ def test_what_was_recorded_has_the_day_of_its_recording(client: TestClient, data
     files.write(tmp_path / "recorded" / "h200" / "formats.json.gz", sample())
     import_recordings.run(database, tmp_path / "recorded")
     page = get(client, "/formats")
-    assert page.context["provenance"].devices == ("NVIDIA H200 (recorded)",)
+    assert page.context["provenance"].devices == ("NVIDIA H200 (reference results)",)
     assert page.context["provenance"].measured == sample().created_at[:10]
     # No job measured it.
     assert "Measured by" not in words(page.text)

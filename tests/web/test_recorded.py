@@ -2,6 +2,7 @@
 
 import re
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,12 @@ from tests.samples.formats import study_of
 from tests.samples.recording import GRID, grid, sample
 from tests.web.conftest import CPU, Lab, add_job, get, sample_matrix, words
 from web.device_labels import short
+from web.results import Results, results_of
+from web.selection import Selection
 from web.views.chips import ALL
 from web.views.study_parts import NO_PICTURES
 
-H200, NAMED = "recorded:h200", "NVIDIA H200 (recorded)"
+H200, NAMED = "recorded:h200", "NVIDIA H200 (reference results)"
 """A device in addresses and data, and as pages call it."""
 
 GRID_ID = f"recorded-{grid().fingerprint[:16]}"
@@ -175,7 +178,50 @@ def test_the_catalogue_and_the_devices_say_what_is_recorded(client: TestClient, 
 def test_pages_name_a_device_and_data_its_id(client: TestClient, own: str) -> None:
     query = f"device={H200}&matrix={own}"
     page = get(client, f"/formats?{query}&view=verdicts")
-    assert "is fastest on NVIDIA H200 (recorded), warm" in words(page.text)
+    assert "is fastest on NVIDIA H200 (reference results), warm" in words(page.text)
     assert "on recorded:h200" not in words(page.text)
     assert NAMED in client.get(f"/api/v1/figures/formats?{query}").text
     assert {m["device"] for m in client.get(f"/formats.json?{query}").json()["measurements"]} == {H200}
+
+
+@pytest.mark.parametrize(("gaps", "device"), [((0.4, 0.4), H200), ((0.4, 0.0), "cpu")])
+def test_a_device_with_noise_alone_is_not_the_first_one(
+    client: TestClient, imported: None, database: Any, add_matrix: AddMatrix, gaps: tuple[float, float], device: str
+) -> None:
+    devices.register(database, [CPU])
+    for number, gap in enumerate(gaps, start=1):
+        matrix = add_matrix(generate("stencil", GRID), f"mine {number}", f"m{number}")
+        noisy = [replace(m, aa_gap=gap) if m.median_s else m for m in study_of(matrix)]
+        add_job(database, f"j{number}", "cpu", JobState.SUCCEEDED, noisy)
+    assert {m.device for m in results_in(database).measurements} == {device}
+    with database.read() as session:
+        assert results_of(session, "formats", Selection(job=("j1",))).selection.device == ("cpu",)
+
+
+def results_in(database: Any) -> Results:
+    """The results of the page without a selection, by device id."""
+    with database.read() as session:
+        return results_of(session, "formats", Selection(), named=False)
+
+
+@pytest.mark.parametrize(
+    ("note", "rest"),
+    [
+        ("cuSPARSE 12.0.1 has no SpMVOp. Set SPARSIGHT_CUSPARSE to a newer library.", "cuSPARSE 12.0.1 has no SpMVOp."),
+        (
+            "It is not there. Install a-b-cu13, or c for CUDA 12. The reason: none.",
+            "It is not there. The reason: none.",
+        ),
+        ("Not applicable: set it.", "Not applicable: set it."),
+    ],
+)
+def test_a_note_of_reference_results_gives_no_advice(
+    client: TestClient, database: Any, tmp_path: Path, note: str, rest: str
+) -> None:
+    whole = sample()
+    noted = tuple(replace(m, note=note) for m in whole.measurements)
+    files.write(tmp_path / "recorded" / "h200" / "formats.json.gz", replace(whole, measurements=noted))
+    import_recordings.run(database, tmp_path / "recorded")
+    with database.read() as session:
+        assert {m.note for m in results_of(session, "formats", Selection()).measurements} == {rest}
+    assert {m.note for m in results_in(database).measurements} == {note}, "files keep the whole note"

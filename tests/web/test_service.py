@@ -75,7 +75,7 @@ def test_nothing_runs_without_a_worker_and_the_page_says_why(client: TestClient,
         session.execute(delete(JobRow).where(JobRow.id.in_((lab.running, lab.failed))))
     page = service(client)
     assert (page.context["state"], page.context["concerns"][0].id) == ("failed", "no-worker")
-    assert page.context["concerns"][0].text in page.context["idle"]
+    assert (page.context["idle"], page.context["sentence"]) == ("", page.context["concerns"][0].text)
     (queued,) = (job for job in page.context["jobs"] if job.row.id == lab.queued)
     assert "no worker offers it" in queued.note
     assert all(device.note for device in page.context["devices"])

@@ -111,11 +111,10 @@ class Axis:
             return f"{100 * value:.0f}%"
         if tick_format == ",d":
             return f"{value:,.0f}"
-        factor, sign = next(
-            ((f, s) for f, s in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if abs(value) >= max(f, 1e4)), (1.0, "")
-        )
+        scales = () if tick_format.startswith(",") else ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+        factor, sign = next(((f, s) for f, s in scales if abs(value) >= max(f, 1e4)), (1.0, ""))
         digits = max(0, -math.floor(math.log10(step / factor) + 1e-9)) if step < factor else 0
-        number = f"{value / factor:.{digits}f}"
+        number = f"{value / factor:{',' if not scales else ''}.{digits}f}"
         number = number.rstrip("0").rstrip(".") if "." in number else number
         return f"{number.replace('-', '−')}{THIN if sign else ''}{sign}{suffix}"
 

@@ -67,7 +67,9 @@ def draw(info: Info) -> go.Figure:
         y_range = [end / unit.factor for end in ends]
         for trace in (*_marks(info, history, y_range, legend), *_traces(history, ends, unit, legend)):
             figure.add_trace(trace, row=row, col=1)
-        figure.update_yaxes(title_text=unit.symbol, range=y_range, zeroline=False, nticks=5, row=row, col=1)
+        figure.update_yaxes(
+            title_text=unit.symbol, range=y_range, zeroline=False, nticks=5, tickformat=",~r", row=row, col=1
+        )
         span = [_date(end) for end in info.ends]
         figure.update_xaxes(type="date", range=span, nticks=5, zeroline=False, row=row, col=1)
     figure.update_xaxes(title_text="date of measurement, UTC", row=len(titles), col=1)
@@ -94,11 +96,11 @@ def _date(at: float) -> str:
 
 
 def _ends(history: History) -> tuple[float, float]:
-    """Return the lowest and highest time of a panel: its levels with their scatter, without outliers."""
+    """Return the lowest and highest time of a panel: of its medians near its levels; intervals may end outside."""
     levels, widest = [period.level_s for period in history.periods], 1 + SCATTER * history.noise
-    intervals = [markers.interval_of(point.measurement) for point in history.timeline]
-    low = max(min(low for low, _ in intervals), min(levels) / widest)
-    high = min(max(high for _, high in intervals), max(levels) * widest)
+    medians = [point.median_s for point in history.timeline]
+    low = max(min(medians), min(levels) / widest)
+    high = min(max(medians), max(levels) * widest)
     room = max(high - low, 0.02 * high)
     return low - MARGIN * room, high + 0.25 * room
 

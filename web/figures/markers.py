@@ -41,8 +41,8 @@ def points(marks: Sequence[Mark], marker: dict[str, Any], **options: Any) -> go.
     return go.Scatter(**_coordinates(marks), marker=marker, **({"mode": "markers"} | options))
 
 
-def point(color: str, symbol: str, size: int, outline: float = 0.5) -> dict[str, Any]:
-    """Return the marker of a point."""
+def point(color: str, symbol: str | list[str], size: int, outline: float = 0.5) -> dict[str, Any]:
+    """Return the marker of a point; a list of symbols has one for each point."""
     return {"color": color, "symbol": symbol, "size": size, "line": {"width": outline}}
 
 
@@ -61,7 +61,7 @@ def intervals(values: Sequence[float], ends: Sequence[tuple[float, float]], **op
 
 def with_intervals(measurements: Iterable[Measurement]) -> str:
     """Return the mention of the intervals of these times for a caption; empty if none has one."""
-    return " with 95 % CI" if any(m.shown_ci_s[0] for m in measurements) else ""
+    return " with 95\u202f% CI" if any(m.shown_ci_s[0] for m in measurements) else ""
 
 
 def interval_of(m: Measurement) -> tuple[float, float]:

@@ -27,13 +27,13 @@ class Judgment:
 
     tables   label of an exhibit → its table of printed and measured values
     numbers  number of each line of the outlook; empty: none
-    notes    sentences about devices whose results lack something
+    notes    pairs of (name of a device, sentence about what its results lack)
     """
 
     verdicts: tuple[Verdict, ...]
     tables: Mapping[str, Table]
     numbers: tuple[str, ...]
-    notes: tuple[str, ...]
+    notes: tuple[tuple[str, str], ...]
 
 
 @lru_cache(maxsize=JUDGMENTS_MAX)
@@ -63,11 +63,14 @@ def _number(outlook: Outlook, merged: Mapping[str, StudyData]) -> str:
     return outlook.number if isinstance(outlook.number, str) else outlook.number(merged)
 
 
-def _notes(data_by_study: Mapping[str, Mapping[str, StudyData]]) -> tuple[str, ...]:
-    """Return one sentence per study and device whose results have no A/A gap."""
+def _notes(data_by_study: Mapping[str, Mapping[str, StudyData]]) -> tuple[tuple[str, str], ...]:
+    """Return one pair per study and device whose results have no A/A gap: the device, and a sentence."""
     return tuple(
-        f"The results of the study {study} on {device} have no A/A gap. Their verdicts assume that differences up to "
-        f"{_assumed_gap(study)} are noise."
+        (
+            device,
+            f"The results of the study {study} on {device} have no A/A gap. Their verdicts assume that differences up "
+            f"to {_assumed_gap(study)} are noise.",
+        )
         for study, by_device in data_by_study.items()
         for device, data in by_device.items()
         if _lacks_gaps(data.measurements)

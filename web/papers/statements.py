@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 
 from gpu_engine.findings.conclusions import SCOPES, Conclusion, Scope
 from gpu_engine.findings.data import StudyData
+from gpu_engine.studies.results import busy_cases
 from web.papers.base import Judge
 from web.papers.components import Scoreboard, ScoreboardRow, StatementRows, StatementTable, VerdictCell, VerdictRow
 from web.results import CACHE_DEFAULT
 from web.studies import page_of
 
 NOT_CHECKED = "not checked"
+TOO_NOISY = "The timings are too noisy."
 VERDICTS = ("agrees", "mostly", "seldom", "disagrees", NOT_CHECKED)
 
 StatementKey = tuple[str, str]
@@ -66,8 +68,7 @@ def verdicts(judges: Mapping[str, Judge], data_by_study: Mapping[str, Mapping[st
         Verdict(study, device, _setting(conclusion.device, device), conclusion)
         for study, judge in judges.items()
         for device, data in data_by_study[study].items()
-        for conclusion in judge(data)
-        if conclusion.device
+        for conclusion in _without_noise(judge, data)
     ]
     known = {verdict.statement for verdict in all_verdicts}
     for study, judge in judges.items():
@@ -77,6 +78,22 @@ def verdicts(judges: Mapping[str, Judge], data_by_study: Mapping[str, Mapping[st
                 known.add(unjudged.statement)
                 all_verdicts.append(unjudged)
     return tuple(sorted(all_verdicts, key=lambda verdict: verdict.conclusion.cache != CACHE_DEFAULT))
+
+
+def _without_noise(judge: Judge, data: StudyData) -> list[Conclusion]:
+    """Return the conclusions of a device, without noisy timings; what only noisy ones could check has that reason."""
+    noisy = busy_cases(data)
+    quiet = replace(data, measurements=[m for m in data.measurements if (m.device, m.case) not in noisy])
+    by_key = {_key(conclusion): conclusion for conclusion in judge(quiet) if conclusion.device}
+    for conclusion in judge(data) if noisy else ():
+        known = by_key.get(_key(conclusion))
+        if conclusion.device and conclusion.says != "no data" and (known is None or known.says == "no data"):
+            by_key[_key(conclusion)] = replace(conclusion, says="no data", numbers="", cases=0, why=TOO_NOISY)
+    return list(by_key.values())
+
+
+def _key(conclusion: Conclusion) -> tuple[str, ...]:
+    return conclusion.statement, conclusion.device, conclusion.cache, conclusion.scope
 
 
 def statement_table(exhibit_verdicts: Sequence[Verdict], chosen: str) -> StatementTable | None:

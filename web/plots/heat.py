@@ -98,15 +98,16 @@ class Heat:
 class MatrixRow:
     """A matrix in the table below the strips.
 
-    fastest, chosen  (kernel, color, form): the fastest kernel, and the one with the least time for n SpMVs
-    time, speedup    of the fastest kernel; verdict: `faster`, `slower`, `same`, or `inconclusive`
-    cells            (step of the color scale, slowdown as text)
+    best           (kernel, color, form) of the kernel that is compared with the baseline; None without one
+    chosen         (kernel, color, form) of the one with the least time for n SpMVs
+    time, speedup  of `best`; verdict: `faster`, `slower`, `same`, or `inconclusive`, empty without one
+    cells          (step of the color scale, slowdown as text)
     """
 
     name: str
     href: str
     is_open: bool
-    fastest: tuple[str, str, str]
+    best: tuple[str, str, str] | None
     time: str
     speedup: str
     verdict: str
@@ -118,16 +119,19 @@ class MatrixRow:
 class MatrixTable:
     """The matrices of a heat table.
 
-    baseline  what the speedup is over; chosen: head of the column of kernels for n SpMVs
+    baseline  what the speedup is over; best: head of the kernels that it is of
+    chosen    head of the column of kernels for n SpMVs
     heads     heads of the cells
-    sorts     (text, address, whether it is the current one) of the orders
+    sorts     (text, address, whether it is the current one) of the orders; verdicts: the same of the verdicts
     """
 
     heading: str
     baseline: str
+    best: str
     chosen: str
     heads: tuple[str, ...]
     rows: tuple[MatrixRow, ...]
     folded: tuple[MatrixRow, ...] = ()
     sorts: tuple[tuple[str, str, bool], ...] = ()
+    verdicts: tuple[tuple[str, str, bool], ...] = ()
     kind: str = "matrices"

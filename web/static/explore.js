@@ -6,6 +6,8 @@ const STEPS = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -
 export function wireExplore() {
   const drawer = document.getElementById("drawer");
   if (drawer) watch(drawer);
+  const view = document.getElementById("view");
+  if (view) follow(view);
   for (const part of document.querySelectorAll("#pictures, #controls")) {
     new MutationObserver(roving).observe(part, { childList: true });
   }
@@ -76,6 +78,23 @@ function watch(drawer) {
     if (was && !now) openerOf(opener)?.focus();
     was = now;
   }).observe(drawer, { childList: true });
+}
+
+// A figure that somebody opens comes into view, below the bar.
+function follow(view) {
+  let asked = false;
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-swap]");
+    if (link) asked = Boolean(link.closest(".view-links"));
+  });
+  new MutationObserver(() => {
+    if (asked && view.firstElementChild) {
+      view.scrollIntoView();
+      // Before its drawing has come, the page may be too short.
+      view.querySelector("img")?.addEventListener("load", () => view.scrollIntoView(), { once: true });
+    }
+    asked = false;
+  }).observe(view, { childList: true });
 }
 
 function isOpen(drawer) {

@@ -26,7 +26,13 @@ export function wireForms() {
     const form = event.target;
     if (!form.matches("[data-json-form]") || event.submitter?.hasAttribute("formaction")) return;
     event.preventDefault();
-    send(form);
+    const empty = emptyChoice(form);
+    if (!empty) send(form);
+    else {
+      complain(form, empty.dataset.required);
+      empty.closest("details")?.setAttribute("open", "");
+      empty.querySelector("label:not([hidden]) input")?.focus();
+    }
   });
 }
 
@@ -71,6 +77,12 @@ function showParts(select) {
     part.disabled = part.hidden;
   }
   for (const fieldset of select.form.querySelectorAll(COUNTED)) showCount(fieldset);
+}
+
+// Returns the first [data-required] group of check boxes with none ticked; its attribute says what to do.
+function emptyChoice(form) {
+  const groups = form.querySelectorAll("[data-required]");
+  return Array.from(groups).find((group) => !group.querySelector("input:checked"));
 }
 
 // Sends a form to the API and returns its response; throws an Error with a message.

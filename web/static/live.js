@@ -21,7 +21,7 @@ export function wireLive() {
       say("The server does not respond. Retrying …");
       return;
     }
-    if (!document.body.dataset.topics) stop();
+    if (!document.body.dataset.topics) end();
   };
   const soon = () => {
     timer ??= setTimeout(update, Math.max(0, SHORTEST_MS - (performance.now() - last)));
@@ -33,6 +33,16 @@ export function wireLive() {
   const stop = () => {
     stream.close();
     clearInterval(poll);
+  };
+  // What is over needs no room for more rows; the head keeps its height, so that nothing in view moves.
+  const end = () => {
+    stop();
+    const foot = document.querySelector(".job-foot");
+    if (!foot || foot.contains(document.activeElement)) return;
+    const body = document.querySelector(".job-body");
+    body.classList.add("over");
+    // It was below the view: it appears at its place instead of moving there.
+    body.after(foot);
   };
   for (const kind of KINDS) stream.addEventListener(kind, soon);
   stream.addEventListener("open", () => {

@@ -123,6 +123,7 @@ export function wireNavigation() {
   document.addEventListener("change", (event) => {
     const form = event.target.form;
     if (event.target.hasAttribute("data-instant")) return;
+    if (event.target.hasAttribute("data-shows")) go(new URL(event.target.dataset.shows, location.href).href);
     if (form?.matches("form[data-swap]") && form.reportValidity()) go(formUrl(form));
   });
   document.addEventListener("input", (event) => {
@@ -131,7 +132,9 @@ export function wireNavigation() {
     stopTyping();
     typing = setTimeout(() => {
       typing = null;
-      if (form.checkValidity() && formUrl(form) !== location.href) go(formUrl(form));
+      // The server takes the nearest number and says so; an empty field waits.
+      const takes = form.checkValidity() || (event.target.dataset.instant === "clamped" && event.target.value);
+      if (takes && formUrl(form) !== location.href) go(formUrl(form));
     }, TYPING_MS);
   });
   document.addEventListener("submit", (event) => {

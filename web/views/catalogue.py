@@ -1,6 +1,6 @@
 """`/matrices`: all matrices with search, facets, and their fastest kernels; generators."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import urlencode
 
 from sqlalchemy import func, select
@@ -90,7 +90,21 @@ def page(session: Session, options: Mapping[str, str]) -> MatricesPage:
         sets=_sets(session, options["set"]),
         set=chosen,
         counts=_counts(session),
+        elsewhere=() if rows.items else tuple(_elsewhere(session, view, options, source)),
     )
+
+
+def _elsewhere(session: Session, view: Mapping[str, str], options: Mapping[str, str], source: str) -> Iterator[Link]:
+    """Yield links to the same filters among other matrices, with the numbers that match."""
+    facets = {name: options[name] for name in FACETS}
+    for key, text in SOURCES.items():
+        if key in (source, "all"):
+            continue
+        matches = catalogue.list_matrices(session, options["q"], limit=PAGE, recorded=True, source=key, **facets)
+        more = "over " if matches.next else ""
+        if matches.items:
+            among = "the reference results" if key == "recorded" else f"matrices {text}"
+            yield Link(f"{more}{len(matches.items)} among {among}", _url({**view, "source": key}))
 
 
 def _sets(session: Session, chosen: str) -> tuple[Link, ...]:

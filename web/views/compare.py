@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from sqlalchemy.orm import Session
 
-from gpu_engine.errors import ParameterError, quote
+from gpu_engine.errors import ParameterError
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import Measurement
@@ -16,6 +16,7 @@ from gpu_engine.studies import study as find_study
 from gpu_engine.studies.results import busy_measurements
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.words import amount
 from gpu_engine.verdicts.differences import Difference, DifferenceKind, differences
 from server import results
 from server.jobs import queue
@@ -29,6 +30,7 @@ from web.palette import mark_of
 from web.plots.axis import Axis, log_axis
 from web.plots.dots import DotRow, Dots, DotValue
 from web.provenance import environment_of, sources_of
+from web.selection import ChoiceError
 from web.views.list_rows import job_rows
 from web.views.measure import settings_of
 
@@ -50,8 +52,8 @@ ROWS_SHOWN = 12
 """Cases in the table that are not folded."""
 
 NOT_INTERLEAVED = (
-    "Two jobs ran at different times, so differences of 5 % or less are inconclusive. For a finer comparison, measure "
-    "both in one job."
+    "Two jobs ran at different times, so differences of 5\u202f% or less are inconclusive. For a finer comparison, "
+    "measure both in one job."
 )
 
 
@@ -72,7 +74,8 @@ def address_of(ticked: Sequence[str]) -> str:
     """Return the address of the comparison of two jobs; raises ParameterError unless there are two."""
     chosen = list(dict.fromkeys(ticked))
     if len(chosen) != 2:
-        raise ParameterError(f"{len(chosen) or 'No'} jobs are ticked. Tick the two to compare.")
+        count = f"{amount(len(chosen), 'job')} ticked" if chosen else "No job is ticked"
+        raise ParameterError(f"{count}. Tick the two to compare.", hint="list_jobs")
     return f"/jobs/{quote_url(chosen[0], safe='')}/compare?{urlencode({'with': chosen[1]})}"
 
 
@@ -83,10 +86,9 @@ def page(session: Session, job_id: str, other_id: str, show: str) -> ComparePage
     cases.
     """
     if not other_id:
-        raise ParameterError("No job to compare with. Add ?with=ID to the address.")
+        raise ParameterError("No second job. Tick the two to compare.", hint="list_jobs")
     if show not in VIEWS:
-        known = ", ".join(filter(None, VIEWS))
-        raise ParameterError(f"show is {quote(show)}. Leave it empty or choose one of {known}.")
+        raise ChoiceError("show", show, VIEWS)
     rows = sorted((queue.get_job(session, each) for each in (job_id, other_id)), key=lambda row: row.created_at)
     before, after = rows
     if before.study != after.study:
@@ -97,9 +99,10 @@ def page(session: Session, job_id: str, other_id: str, show: str) -> ComparePage
     features = results.matrix_features(session, dict.fromkeys(d.matrix_id for d in changes))
     doubtful = [_doubtful(side) for side in (old, new)]
     either = doubtful[0] | doubtful[1]
+    is_noisy = _is_noisy(changes, either)
     row_views = job_rows(session, rows)
     address = f"/jobs/{job_id}/compare?with={other_id}"
-    chosen = [d for d in changes if not show or d.verdict in UNLIKE]
+    chosen = [d for d in changes if not show or (d.verdict in UNLIKE and not (d.ratio and _key(d) in either))]
     cases = tuple(_case(d, features, either) for d in sorted(chosen, key=lambda d: bool(d.ratio) and _key(d) in either))
     return ComparePage(
         title=f"{row_views[1].title}: before and after",
@@ -107,15 +110,15 @@ def page(session: Session, job_id: str, other_id: str, show: str) -> ComparePage
         before=row_views[0],
         after=row_views[1],
         sentence=_sentence(changes, either),
-        under=_under(changes),
-        notes=(NOT_INTERLEAVED, *_noise(old, new), *_busy(doubtful)),
+        under=_under([d for d in changes if _key(d) not in either]),
+        notes=_busy(doubtful) if is_noisy else (NOT_INTERLEAVED, *_noise(old, new), *_busy(doubtful)),
         picture=_picture(changes, features, either),
         show=LinkSwitch(
             "Show",
             tuple(Link(text, f"{address}&show={key}" if key else address, key == show) for key, text in VIEWS.items()),
         ),
-        cases=cases[:ROWS_SHOWN],
-        folded=cases[ROWS_SHOWN:],
+        cases=() if is_noisy else cases[:ROWS_SHOWN],
+        folded=cases if is_noisy else cases[ROWS_SHOWN:],
         changed=_changed(before, after, old, new),
     )
 
@@ -129,15 +132,21 @@ def _by_change(d: Difference) -> float:
 
 def _sentence(changes: Sequence[Difference], busy: Collection[CaseKey]) -> str:
     """Return `Faster on 12 of 30 cases, slower on 2; no clear difference on the other 16.`"""
-    timed = [d for d in changes if d.ratio]
-    if timed and all(_key(d) in busy for d in timed):
-        return "Nothing can be compared, because the machine was busy."
-    kinds = Counter(d.verdict for d in changes)
+    if _is_noisy(changes, busy):
+        return "Nothing can be compared, because the timings are too noisy."
+    quiet = [d for d in changes if _key(d) not in busy]
+    timed, kinds = [d for d in quiet if d.ratio], Counter(d.verdict for d in quiet)
     rest = kinds["same"] + kinds["inconclusive"]
     text = (
         f"Faster on {kinds['faster']} of {len(timed)} case{'s' if len(timed) != 1 else ''}, slower on {kinds['slower']}"
     )
     return f"{text}; no clear difference on the other {rest}." if rest else f"{text}."
+
+
+def _is_noisy(changes: Sequence[Difference], busy: Collection[CaseKey]) -> bool:
+    """Return whether all cases with two times are too noisy."""
+    timed = [d for d in changes if d.ratio]
+    return bool(timed) and all(_key(d) in busy for d in timed)
 
 
 def _under(changes: Sequence[Difference]) -> tuple[str, ...]:
@@ -210,16 +219,17 @@ def _busy(doubtful: Sequence[Collection[CaseKey]]) -> tuple[str, ...]:
 
 def _case(d: Difference, features: Mapping[str, MatrixFeatures], busy: Collection[CaseKey]) -> ChangedCase:
     axes = " ".join(f"{name}={value}" for name, value in d.axes.items())
+    is_busy = _key(d) in busy
     return ChangedCase(
         matrix=Link(features[d.matrix_id].name, f"/matrices/{d.matrix_id}"),
         kernel=d.baseline,
         setting=" · ".join(filter(None, (d.cache, axes))),
-        word=d.verdict,
-        ratio=units.ratio(d.ratio),
+        word="noisy" if is_busy and d.ratio else d.verdict,
+        ratio=units.ratio(None if is_busy else d.ratio),
         before=units.seconds(d.baseline_s),
         after=units.seconds(d.other_s),
-        reason=d.reason,
-        busy=_key(d) in busy,
+        reason="" if is_busy and d.ratio else d.reason,
+        busy=is_busy,
     )
 
 

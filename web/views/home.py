@@ -19,7 +19,7 @@ from web.device_labels import CPU, THIS_CPU, short
 from web.home_contexts import Coverage, CoverageRow, Headline, HomePage, Question
 from web.recorded import ReferenceSummary, recorded_formats, reference_devices
 from web.results import device_names
-from web.selection import Selection, study_url
+from web.selection import ChoiceError, Selection, study_url
 from web.studies import PAGES
 from web.studies.formats import FORMATS
 from web.views import named_matrix
@@ -33,13 +33,13 @@ TABBED = tuple(page for page in PAGES if not any(page.name in other.subpages for
 
 def parse_question(session: Session, options: Mapping[str, str]) -> Question:
     """Return the question in an address; raises ParameterError."""
-    text, known = options["n"] or str(SPMVS), [choice.value for choice in _devices(session, "")]
+    text, known = options["n"] or str(SPMVS), {choice.value: choice.text for choice in _devices(session, "")}
     if not (text.isascii() and text.isdecimal() and SPMVS_MIN <= int(text) <= SPMVS_MAX):
         raise ParameterError(f"n is {quote(text)}; expected a whole number from 1 to {units.count(SPMVS_MAX)}.")
     device = options["device"] or next(iter(known), "")
     every = {*known, *device_names(session), *(row.id for row in devices.list_devices(session))}
     if device and device not in every and gpu_named(device) is None:
-        raise ParameterError(f"device is {quote(device)}. Choose one of {', '.join(known)}.")
+        raise ChoiceError("device", device, known)
     return Question(options["name"].strip(), device, int(text))
 
 
@@ -52,7 +52,7 @@ def answer_url(session: Session, question: Question) -> str:
 def page(session: Session, question: Question, fetcher: Fetcher) -> HomePage:
     """Return the home page."""
     rows = select(func.count()).select_from(MatrixRow)
-    known = recorded_formats(session)
+    known = recorded_formats(session, question.device)
     missing = named_matrix.not_here(session, fetcher, question.name, question.query()) if question.name else None
     return HomePage(
         title="The fastest SpMV format for your matrix",

@@ -10,7 +10,7 @@ from server.models import JobRow, JobState
 from web.components import StatePill
 from web.figures.base import shorten
 
-BUSY = "busy"
+NOISY = "noisy"
 """Kind of a comparison group whose timings are too noisy."""
 
 NAME_MAX = 40
@@ -52,7 +52,7 @@ def pill(
         case JobState.SUCCEEDED if outcome != row.state:
             return StatePill("busy", f"■ {outcome}{after}")
         case JobState.SUCCEEDED if busy:
-            return StatePill("busy", f"⚠ {DONE}{took_in} · machine busy")
+            return StatePill("busy", f"⚠ {DONE}{took_in} · noisy")
         case JobState.SUCCEEDED:
             return StatePill("measured", f"✓ {DONE}{took_in}")
         case JobState.FAILED:
@@ -67,8 +67,8 @@ def sentence_of(findings: Sequence[Finding], what: str) -> str:
         return "No case has a time."
     if len(timed) == 1:
         return f"{_claim(timed[0])}."
-    if all(kind_of(finding) == BUSY for finding in timed):
-        return f"The machine was too busy to rank the kernels on any of {len(timed)} {what}."
+    if all(kind_of(finding) == NOISY for finding in timed):
+        return f"The timings are too noisy to rank the kernels on any of {len(timed)} {what}."
     both = f"{'; '.join(map(_claim, timed))}."
     return both if len(timed) == 2 and len(both.split()) <= WORDS_MAX else _by_kernel(timed, what)
 
@@ -77,7 +77,7 @@ def _claim(finding: Finding) -> str:
     """Return what holds in one comparison group, without a period."""
     title = shorten(finding.title, NAME_MAX)
     if finding.busy or not finding.leaders:
-        return f"The machine was too busy to rank the kernels on {title}"
+        return f"The timings are too noisy to rank the kernels on {title}"
     leaders = join(finding.leaders, NAMED)
     if not finding.decided:
         return f"{leaders} may be fastest on {title}, not clearly"
@@ -100,14 +100,14 @@ def _by_kernel(findings: Sequence[Finding], what: str) -> str:
 def rest_of(findings: Sequence[Finding]) -> str:
     """Return the comparison groups without one fastest kernel, as a sentence; empty if every group has one."""
     kinds = Counter(kind_of(finding) for finding in findings)
-    parts = [f"{kinds[kind]} {kind}" for kind in ("tied", "undecided", BUSY) if kinds[kind]]
+    parts = [f"{kinds[kind]} {kind}" for kind in ("tied", "undecided", NOISY) if kinds[kind]]
     return f"Without one fastest kernel: {', '.join(parts)}." if len(findings) > 2 and parts else ""
 
 
 def kind_of(finding: Finding) -> str:
-    """Return `clear`, `tied`, `undecided`, or `busy`."""
+    """Return `clear`, `tied`, `undecided`, or `noisy`."""
     if finding.busy or not finding.leaders:
-        return BUSY
+        return NOISY
     return "undecided" if not finding.decided else "tied" if len(finding.leaders) > 1 else "clear"
 
 

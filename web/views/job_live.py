@@ -47,7 +47,24 @@ def live_job(session: Session, row: JobRow) -> LiveJob | None:
     race = live_race(cases, "per SpMV" if study.details().is_one_product else "time")
     number = f" ({row.matrix_ids.index(matrix.id) + 1} of {len(row.matrix_ids)})" if len(row.matrix_ids) > 1 else ""
     sentence = _sentence(row, shorten(matrix.name, NAME_MAX), race)
-    return LiveJob(matrix.id, f"{matrix.name}{number}", _stage(row), sentence, _phases(row, race), race)
+    return LiveJob(
+        matrix.id,
+        f"{matrix.name}{number}",
+        _stage(row),
+        sentence,
+        _phases(row, race),
+        race,
+        _waiting(session, row, matrix.id),
+    )
+
+
+def _waiting(session: Session, row: JobRow, current: str) -> tuple[str, ...]:
+    """Return the names of the matrices of a running job without a result, except the current one."""
+    if row.state != JobState.RUNNING or len(row.matrix_ids) == 1:
+        return ()
+    begun = {current, *results.cases_by_matrix(session, row.id)}
+    known = results.matrix_features(session, [each for each in row.matrix_ids if each not in begun])
+    return tuple(shorten(matrix.name, NAME_MAX) for matrix in known.values())
 
 
 def _plan(session: Session, row: JobRow, study: Study) -> tuple[Case, ...]:
@@ -103,7 +120,7 @@ def _sentence(row: JobRow, matrix: str, race: Race) -> str:
     if timed is not None:
         undecided = sum(counts[state] for state in UNDECIDED)
         rest = f"{undecided} of {number} are undecided" if undecided else "all are decided"
-        return f"So far {timed.kernel} leads on {matrix} with {timed.time}; {rest}."
+        return f"{timed.kernel} is the fastest so far on {matrix}, with {timed.time}; {rest}."
     if round_of(row.message):
         return f"The first round runs on {matrix}; times come after it."
     if row.message.startswith(CHECKING):

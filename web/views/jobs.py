@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from gpu_engine.findings.finding import Finding
+from gpu_engine.findings.ranking import join
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import CACHES, TIMED, Measurement
 from gpu_engine.sampling.messages import STOPPED_BEFORE_START
@@ -33,7 +34,7 @@ from web.selection import Selection, study_url
 from web.studies import PAGES, page_of
 from web.studies.base import StudyPage
 from web.views.compare import earlier
-from web.views.job_answer import DONE, case_count, kind_of, pill, rest_of, sentence_of
+from web.views.job_answer import DONE, NAMED, case_count, kind_of, pill, rest_of, sentence_of
 from web.views.job_live import live_job
 from web.views.list_rows import SILENT, finding_rows, job_rows
 from web.views.measure import settings_of
@@ -107,7 +108,7 @@ def job_page(session: Session, job_id: str) -> JobPage:
         can_stop=row.state == JobState.RUNNING and not row.stop_requested and bool(row.interim or row.cases_done),
         pill=pill(row, row_view.outcome, took_s, stage, position, over and outcome.is_busy),
         sentence=_now(live, row_view, document) if live else _sentence(row, outcome),
-        under=_under(row, every, outcome) if over else _left(session, row, document),
+        under=_under(row, every, outcome) if over else _left(session, row, document, live),
         problem=_problem(row, document),
         foot=_foot(row),
         settings=_settings(row),
@@ -199,7 +200,7 @@ def _differs(first: Sequence[Finding], others: Sequence[Finding]) -> bool:
     return len(first) == len(others) == 1 and pair[0].leaders != pair[1].leaders
 
 
-def _left(session: Session, row: JobRow, document: dict[str, Any]) -> tuple[str, ...]:
+def _left(session: Session, row: JobRow, document: dict[str, Any], live: LiveJob | None) -> tuple[str, ...]:
     """Return the time left with its range, the time so far, and how many cases are done, as one sentence."""
     if document["estimate_s"] is None or document["waiting_reason"]:
         return ()
@@ -209,7 +210,13 @@ def _left(session: Session, row: JobRow, document: dict[str, Any]) -> tuple[str,
     left = capital(units.about_range(*remaining_range_s(row, now)))
     attempt = f" Attempt {row.attempt}." if row.attempt > 1 else ""
     cases = f"{units.count(row.cases_done)} of {amount(row.cases_total, 'case')} done"
-    return (f"{left} left, {units.duration(elapsed(row, now))} so far, {cases}.{attempt}",)
+    return (f"{left} left, {units.duration(elapsed(row, now))} so far, {cases}.{attempt}", *_waiting(live))
+
+
+def _waiting(live: LiveJob | None) -> tuple[str, ...]:
+    """Return the matrices of a running job that wait, as a sentence; empty if none does."""
+    names = live.waiting if live else ()
+    return (f"{join(names, NAMED)} {'waits' if len(names) == 1 else 'wait'}.",) if names else ()
 
 
 def _problem(row: JobRow, document: dict[str, Any]) -> str:

@@ -42,14 +42,19 @@ ROUNDS_AGAIN = 30
 
 
 def job_rows(
-    session: Session, jobs: Sequence[JobRow], documents: Sequence[dict[str, Any]] = ()
+    session: Session, jobs: Sequence[JobRow], documents: Sequence[dict[str, Any]] = (), matrix: str = ""
 ) -> tuple[JobRowView, ...]:
-    """Return the list rows of jobs; documents: their API documents, if known."""
+    """Return the list rows of jobs.
+
+    documents  their API documents, if known
+    matrix     id of the matrix that names come first with, if a job has it
+    """
     counts = states(session, [job.id for job in jobs if job.cases_done])
     names = {CPU: THIS_CPU} | device_names(session)
-    matrices = matrix_features(session, {matrix for job in jobs for matrix in job.matrix_ids[:NAMES_SHOWN]})
+    ids = {each for job in jobs for each in job.matrix_ids[:NAMES_SHOWN]}
+    matrices = matrix_features(session, ids | ({matrix} if matrix else set()))
     return tuple(
-        _job_row(job, document, counts.get(job.id, {}), names.get(job.device, job.device), matrices)
+        _job_row(job, document, counts.get(job.id, {}), names.get(job.device, job.device), matrices, matrix)
         for job, document in zip(jobs, documents or job_documents(session, jobs), strict=True)
     )
 
@@ -60,10 +65,12 @@ def _job_row(
     counts: Mapping[str, int],
     device: str,
     matrices: Mapping[str, MatrixFeatures],
+    matrix: str,
 ) -> JobRowView:
     named = {matrix_id: matrices[matrix_id] for matrix_id in row.matrix_ids[:NAMES_SHOWN]}
     links = [Link(matrix.name, f"/matrices/{matrix_id}") for matrix_id, matrix in named.items()]
-    first, more = next(iter(named.values())).name, len(row.matrix_ids) - 1
+    first = matrices[matrix if matrix in row.matrix_ids else next(iter(named))].name
+    more = len(row.matrix_ids) - 1
     if len(row.matrix_ids) > NAMES_SHOWN:
         links.append(Link(f"{len(row.matrix_ids) - NAMES_SHOWN} more", f"/jobs/{row.id}"))
     progress = document["progress"]

@@ -1,19 +1,20 @@
 """`/matrices/{id}`: the answer on a matrix, its kernels, structure, and history."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from sqlalchemy.orm import Session
 
-from gpu_engine.errors import ParameterError, quote
+from gpu_engine.findings.formats.conversion_forecast import predicted_costs
 from gpu_engine.findings.formats.decision import Decision
-from gpu_engine.findings.formats.for_n import SPMVS, SPMVS_MAX
+from gpu_engine.findings.formats.for_n import SPMVS, SPMVS_MAX, KernelCost, total_s
 from gpu_engine.recordings.files import kind_of
 from gpu_engine.records import CACHES, dumps
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
-from server import catalogue, recorded_results
+from server import catalogue, devices, recorded_results
 from server.jobs import queue
 from server.jobs.documents import job_documents
 from server.models import JobRow, MatrixRow, MatrixState
@@ -26,7 +27,8 @@ from web.histories import over_jobs
 from web.job_contexts import LiveJob
 from web.matrix_contexts import AnswerCard, History, MatrixActions, MatrixPage, MatrixPictures, Origin
 from web.results import CACHE_DEFAULT, Results, results_of
-from web.selection import Selection
+from web.selection import ChoiceError, Selection, clamped
+from web.share import OWN_KERNEL, Share, share_of
 from web.studies import PAGES
 from web.studies.formats import FORMATS
 from web.views import matrix_answer, matrix_kernels
@@ -34,7 +36,9 @@ from web.views.job_live import live_job
 from web.views.list_rows import finding_rows, job_rows, matrix_row
 from web.views.matrix_actions import measure_button, use_of
 from web.views.matrix_card import answer_card, prediction_card
+from web.views.matrix_conversion import forecasts_for
 from web.views.matrix_devices import DeviceOption, choose, device_options, newest_first
+from web.views.matrix_prediction import named_kernels, predicted_times
 from web.views.matrix_results import Measured, measured_on
 from web.views.matrix_structure import structure_of
 
@@ -45,11 +49,15 @@ OPTIONS = ("n", "device", "cache")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The question in the address: the number of SpMVs, the device, and the cache state; empty: the default."""
+    """The question in the address: the number of SpMVs, the device, and the cache state; empty: the default.
+
+    note  why the number is not that of the address, or empty
+    """
 
     n: int = SPMVS
     device: str = ""
     cache: str = ""
+    note: str = ""
 
     def url(self, matrix_id: str, **changes: str) -> str:
         """Return the address with some values replaced."""
@@ -58,13 +66,11 @@ class Question:
 
 
 def question_of(options: Mapping[str, str]) -> Question:
-    """Return the question of an address; raises ParameterError."""
-    text = options["n"] or str(SPMVS)
-    if not (text.isascii() and text.isdecimal() and 0 < int(text) <= SPMVS_MAX):
-        raise ParameterError(f"n is {quote(text)}. Give a number of SpMVs from 1 to {SPMVS_MAX:,}.")
+    """Return the question of an address, with the nearest possible n; raises ParameterError."""
     if options["cache"] and options["cache"] not in CACHES:
-        raise ParameterError(f"cache is {quote(options['cache'])}. Choose one of {', '.join(CACHES)}.")
-    return Question(int(text), options["device"], options["cache"])
+        raise ChoiceError("cache", options["cache"], dict.fromkeys(CACHES, ""))
+    n, note = clamped("n", options["n"], SPMVS_MAX, SPMVS, "SpMVs")
+    return Question(n, options["device"], options["cache"], note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +94,6 @@ class Known:
         """Decision from the measurements; None without them."""
         return self.measured.decision if self.measured else None
 
-    @property
-    def is_predicted(self) -> bool:
-        """Whether the performance model can predict the matrix."""
-        return self.predictor is not None and bool(self.predictor.advise(self.row.features))
-
 
 def matrix_page(session: Session, store: Store, matrix_id: str, question: Question, can_fetch: bool) -> MatrixPage:
     """Return the page of a matrix; raises NotFoundError, and ParameterError for an unknown device.
@@ -102,11 +103,14 @@ def matrix_page(session: Session, store: Store, matrix_id: str, question: Questi
     row = catalogue.get_matrix(session, matrix_id)
     options = device_options(session, row.id)
     device = choose(session, options, question.device)
-    question = Question(question.n, device.value, question.cache)
+    question = replace(question, device=device.value)
     jobs = queue.list_jobs(session, matrix_id=row.id, limit=JOBS_SHOWN).items
     running = [job for job in jobs if job.finished_at is None]
     known = _known(session, row, device, question, running)
     measured, decision, card = known.measured, known.decision, _card(session, known)
+    times = predicted_times(known.predictor, row.features) if known.predictor else {}
+    forecasts = forecasts_for(session, known.predictor.gpu, row) if known.predictor and times and not decision else {}
+    costs = predicted_costs(times, forecasts)
     watched = [f"matrix:{row.id}"] if row.state == MatrixState.INGESTING else [f"job:{job.id}" for job in running]
     return MatrixPage(
         title=row.name,
@@ -115,6 +119,7 @@ def matrix_page(session: Session, store: Store, matrix_id: str, question: Questi
         eyebrow=_eyebrow(row),
         n=question.n,
         n_max=SPMVS_MAX,
+        n_note=question.note,
         device=device.value,
         cache=question.cache,
         devices=tuple(Link(each.label, question.url(row.id, device=each.value), each == device) for each in options),
@@ -123,13 +128,13 @@ def matrix_page(session: Session, store: Store, matrix_id: str, question: Questi
         else (),
         card=card,
         actions=_actions(session, known, card.kernel, can_fetch),
-        pictures=_pictures(known),
+        pictures=_pictures(known, times, costs),
         running=tuple(_running(job, known.job if known.live else None) for job in running),
         kernels=matrix_kernels.kernel_table(measured.group, decision, measured.busy) if measured and decision else None,
-        advice=_advice(row, known.predictor) if known.predictor and known.is_predicted else None,
+        advice=_advice(known, known.predictor, times, costs) if known.predictor and times else None,
         regret=_regret(session, row.id) if measured else (),
         structure=structure_of(store, row),
-        jobs=job_rows(session, jobs),
+        jobs=job_rows(session, jobs, matrix=row.id),
         history=_history(session, row.id, question.cache or CACHE_DEFAULT) if len(jobs) > 1 else None,
         others=_others(session, row.id),
     )
@@ -165,21 +170,29 @@ def _actions(session: Session, known: Known, kernel: str, can_fetch: bool) -> Ma
     return MatrixActions(
         use=use_of(known.measured, kernel),
         measure=measure_button(session, row, device) if row.state == MatrixState.READY and not known.live else None,
-        share=urlencode({"matrix": row.id}) if device.is_measured else "",
+        share=_share(row, device),
+        is_idle=not (known.decision or known.live or devices.offered(session)),
         fetch=str(row.source["name"]) if can_fetch and _lacks_values(row) else "",
         origin=_origin(session, row) if row.state == MatrixState.RECORDED else None,
     )
 
 
-def _pictures(known: Known) -> MatrixPictures:
+def _share(row: MatrixRow, device: DeviceOption) -> Share:
+    """Return the files of the results on a device, or of the prediction."""
+    if device.is_measured:
+        return share_of(FORMATS.name, urlencode({"matrix": row.id, "device": device.value}))
+    return Share((Link("JSON", catalogue.matrix_path(row.id)),), OWN_KERNEL)
+
+
+def _pictures(known: Known, times: Mapping[str, float], costs: Sequence[KernelCost]) -> MatrixPictures:
     """Return the picture of the answer."""
     measured, decision = known.measured, known.decision
     if known.live:
         return MatrixPictures(known.live, None, None)
     if measured and decision:
         return MatrixPictures(None, None if measured.busy else matrix_kernels.lines_of(decision), None)
-    predicts = known.predictor if known.is_predicted else None
-    return MatrixPictures(None, None, matrix_kernels.predicted_dots(predicts, known.row.features) if predicts else None)
+    dots = matrix_kernels.predicted_dots(known.predictor, times, costs, known.n) if known.predictor and times else None
+    return MatrixPictures(None, None, dots)
 
 
 def _running(job: JobRow, raced: JobRow | None) -> Link:
@@ -197,16 +210,27 @@ def _eyebrow(row: MatrixRow) -> str:
     return " · ".join((row.name, shape, f"{units.count(row.nnz)} nonzeros", lengths))
 
 
-def _advice(row: MatrixRow, predictor: Predictor) -> Table:
-    """Return the predicted best kernels, fastest first, with the times on all GPUs and the reason."""
-    advised = predictor.advise(row.features)
+def _advice(known: Known, predictor: Predictor, times: Mapping[str, float], costs: Sequence[KernelCost]) -> Table:
+    """Return the predicted best kernels and those that the answer names, with the times on all GPUs and the reason.
+
+    With forecasts of the conversions, the first number is the time for n SpMVs, and the least one comes first.
+    """
+    advised = predictor.advise(known.row.features, named_kernels(times, costs, known.n))
     gpus = newest_first(predictor.gpu)
+    totals = {cost.kernel: total_s(cost, known.n) for cost in costs}
     rows = (
-        (a.kernel, *(units.seconds(a.predicted_s[gpu.name]) for gpu in gpus), units.count(a.cold_place), a.reason)
-        for a in advised
+        (
+            a.kernel,
+            *([matrix_answer.time_text(totals[a.kernel]) if a.kernel in totals else units.MISSING] if costs else []),
+            *(units.seconds(a.predicted_s[gpu.name]) for gpu in gpus),
+            units.count(a.cold_place),
+            a.reason,
+        )
+        for a in sorted(advised, key=lambda each: totals.get(each.kernel, math.inf))
     )
-    heads = (Head(gpu.short_name) for gpu in gpus)
-    return Table((Head("kernel", numeric=False), *heads, Head("cold rank"), Head("reason", numeric=False)), tuple(rows))
+    total = [Head(matrix_answer.spmvs(known.n))] if costs else []
+    heads = (Head("kernel", numeric=False), *total, *(Head(gpu.short_name) for gpu in gpus), Head("cold rank"))
+    return Table((*heads, Head("reason", numeric=False)), tuple(rows))
 
 
 def _regret(session: Session, matrix_id: str) -> tuple[str, ...]:

@@ -30,11 +30,12 @@ def measured_card(decision: Decision, device: DeviceOption, when: str, busy: str
     total = time_text(total_s(kernel, decision.n))
     if decision.keeps_csr:
         sentence = f"{where}, keep CSR: {kernel.kernel} takes {total}."
-        return AnswerCard(MEASURED, when, sentence, _beyond(decision), kernel.kernel)
+        return AnswerCard(MEASURED, when, sentence, (*_beyond(decision), _memory(decision)), kernel.kernel)
     if decision.csr is None:
         sentence = f"{where}, take {kernel.kernel}: {total} in all."
-        return AnswerCard(MEASURED, when, sentence, _beyond(decision), kernel.kernel)
-    sentence = f"{where}, take {kernel.kernel}: speedup {units.ratio(decision.speedup)} over CSR."
+        return AnswerCard(MEASURED, when, sentence, (*_beyond(decision), _memory(decision)), kernel.kernel)
+    gain = units.ratio(decision.speedup)
+    sentence = f"{where}, take {kernel.kernel}: speedup {gain} over {decision.csr.kernel}."
     return AnswerCard(MEASURED, when, sentence, (_gain(decision), _memory(decision)), kernel.kernel)
 
 
@@ -85,7 +86,7 @@ def interval_text(interval: tuple[float, float]) -> str:
 
 def _gain(decision: Decision) -> str:
     """Return the CI of the speedup, and the number of SpMVs after which the conversion is paid."""
-    interval = f"95 % CI {interval_text(decision.interval)}" if decision.interval else ""
+    interval = f"95\u202f% CI {interval_text(decision.interval)}" if decision.interval else ""
     if not decision.has_conversions:
         return f"{interval}{', ' if interval else ''}without its conversion, which was not timed."
     pays, convert_s = decision.pays_after, decision.kernel.convert_s
@@ -96,10 +97,15 @@ def _gain(decision: Decision) -> str:
 
 def _memory(decision: Decision) -> str:
     """Return the size of the layout beside that of CSR."""
-    kernel, csr = decision.kernel, decision.csr
-    if kernel.stored_bytes is None or csr is None or csr.stored_bytes is None:
+    csr = decision.csr if not decision.keeps_csr else None
+    return memory_text(decision.kernel.stored_bytes, csr.stored_bytes if csr else None)
+
+
+def memory_text(stored: float | None, csr: float | None) -> str:
+    """Return the size of a layout instead of that of CSR; csr: None without a comparison. Empty if it is unknown."""
+    if not stored:
         return ""
-    return f"It stores {units.size(kernel.stored_bytes)}; CSR stores {units.size(csr.stored_bytes)}."
+    return f"Storage: {units.size(stored)}{f' instead of {units.size(csr)} for CSR' if csr else ''}."
 
 
 def _beyond(decision: Decision) -> tuple[str, ...]:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from gpu_engine.advisor.gpus import FITTED, GPUS, Gpu, gpu_named
-from gpu_engine.errors import ParameterError, quote
 from server import devices, predictors, recorded_results
 from server.jobs import queue
 from server.predictors import Predictor
 from web.device_labels import CPU, THIS_CPU, short
 from web.results import device_names
+from web.selection import ChoiceError
 from web.studies.formats import FORMATS
 
 
@@ -73,8 +73,7 @@ def choose(session: Session, options: Sequence[DeviceOption], value: str) -> Dev
     gpu = gpu_named(device_names(session).get(value, value))
     fitting = next((option for option in options if gpu is not None and option.gpu == gpu), None)
     if fitting is None:
-        known = ", ".join(by_value)
-        raise ParameterError(f"device is {quote(value)}. Choose one of {known}.")
+        raise ChoiceError("device", value, {option.value: option.label for option in options})
     return fitting
 
 

@@ -3,10 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from gpu_engine.advisor import near_best, rank
-from gpu_engine.advisor.work import Features
+from gpu_engine.advisor import CLOSE
 from gpu_engine.findings.finding import interval_head, interval_text
-from gpu_engine.findings.formats.decision import Decision, without_best
+from gpu_engine.findings.formats.decision import Decision, keeps_csr, without_best
 from gpu_engine.findings.formats.for_n import KernelCost, break_even, total_s
 from gpu_engine.findings.formats.groups import once_s
 from gpu_engine.records import TIMED, Measurement
@@ -19,7 +18,8 @@ from web.palette import mark_of
 from web.plots.axis import log_axis
 from web.plots.dots import DotRow, Dots, DotValue
 from web.plots.lines import Lines
-from web.views.matrix_answer import time_text
+from web.views.matrix_answer import spmvs, time_text
+from web.views.matrix_prediction import named_kernels
 
 ROWS_SHOWN, DOTS_SHOWN, REASONS_SHOWN = 9, 5, 2
 
@@ -49,27 +49,37 @@ def lines_of(decision: Decision) -> Lines | None:
     return over_n(decision.costs, decision.n, decision.csr or decision.kernel) if draws else None
 
 
-def predicted_dots(predictor: Predictor, features: Features) -> Dots:
-    """Return the predicted times of the first kernels over that of the first one, as hollow dots."""
-    gpu, calibration = predictor.gpu, predictor.calibration
-    ranked = [(kernel, p.seconds) for kernel, p in rank(features, gpu, "warm", calibration)][:DOTS_SHOWN]
-    close = len(near_best(features, gpu, "warm", calibration))
-    axis = log_axis([seconds / ranked[0][1] for _, seconds in ranked])
+def predicted_dots(predictor: Predictor, times: Mapping[str, float], costs: Sequence[KernelCost], n: int) -> Dots:
+    """Return the predicted times of the first kernels, and of those that the answer names, as hollow dots.
+
+    times  seconds of one SpMV by kernel, the shortest first
+    costs  with forecasts of the conversions: times are for n SpMVs; without that of CSR, for one SpMV
+    """
+    named, of_n = named_kernels(times, costs, n), any(keeps_csr(cost.kernel) for cost in costs)
+    totals = {cost.kernel: total_s(cost, n) for cost in costs} if of_n else times
+    ranked = sorted(totals, key=lambda kernel: (totals[kernel], times[kernel], kernel))
+    visible = [kernel for place, kernel in enumerate(ranked) if place < DOTS_SHOWN or kernel in named]
+    first_s = totals[ranked[0]]
+    close = [kernel for kernel in ranked if totals[kernel] <= CLOSE * first_s]
+    axis = log_axis([totals[kernel] / first_s for kernel in visible])
     rows = []
-    for kernel, seconds in ranked:
+    for kernel in visible:
         color, form = mark_of(kernel)
-        dot = axis.dot(seconds / ranked[0][1], form, color, is_hollow=True)
-        rows.append(DotRow(kernel, "", (dot,), (DotValue(units.seconds(seconds)),), color=color, form=form))
-    number = "1 kernel is" if close == 1 else f"{close} kernels are"
+        dot = axis.dot(totals[kernel] / first_s, form, color, is_hollow=True)
+        rows.append(DotRow(kernel, "", (dot,), (DotValue(time_text(totals[kernel])),), color=color, form=form))
+    number = "1 kernel is" if len(close) == 1 else f"{len(close)} kernels are"
+    number_visible = sum(kernel in visible for kernel in close)
+    part = "" if number_visible == len(close) else f", {number_visible} of them shown"
+    what = f"{spmvs(n)} with conversion" if of_n else "One SpMV"
     return Dots(
-        heading="One SpMV, predicted",
+        heading=f"{what}, predicted",
         series=(),
         ticks=axis.ticks(),
         one=axis.at(1.0),
-        heads=(gpu.short_name,),
+        heads=(predictor.gpu.short_name,),
         rows=tuple(rows),
         what="kernel",
-        note=f"over the first one; {number} within 20 % of it",
+        note=f"over the first one; {number} within {units.percent(CLOSE - 1)} of it{part}",
     )
 
 

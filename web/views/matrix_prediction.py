@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from gpu_engine.advisor import EQUAL, is_sure, rank
+from gpu_engine.advisor import EQUAL, is_sure, rank, stored_bytes
 from gpu_engine.advisor.work import Features
 from gpu_engine.findings.formats.conversion_forecast import ConversionForecast, predicted_costs
 from gpu_engine.findings.formats.decision import keeps_csr
@@ -12,8 +12,11 @@ from gpu_engine.text.words import amount
 from server.predictors import Predictor
 from web.components import StatePill
 from web.matrix_contexts import AnswerCard
-from web.views.matrix_answer import spmvs
+from web.views.matrix_answer import memory_text, spmvs
 from web.views.matrix_devices import DeviceOption
+
+CSR_KERNEL = "csr/scalar"
+"""Kernel whose layout is CSR."""
 
 PREDICTED = StatePill("predicted", "predicted")
 
@@ -46,7 +49,27 @@ def predicted_card(
         kernel, sentence, *under = _without_conversions(times, device, n)
     else:
         kernel, sentence, *under = _with_conversions(costs, csr, device, n, forecasts)
-    return AnswerCard(PREDICTED, when, sentence, (*under, confidence), kernel)
+    csr_bytes = None if keeps_csr(kernel) else stored_bytes(CSR_KERNEL, features)
+    memory = memory_text(stored_bytes(kernel, features), csr_bytes)
+    return AnswerCard(PREDICTED, when, sentence, (*under, memory, confidence), kernel)
+
+
+def named_kernels(times: Mapping[str, float], costs: Sequence[KernelCost], n: int) -> tuple[str, ...]:
+    """Return the kernels that the answer names or compares with: its kernel, that of CSR, and one for more SpMVs.
+
+    costs  with forecasts of the conversions; those of CSR are lacking without reference results
+    """
+    csr = best([cost for cost in costs if keeps_csr(cost.kernel)], n)
+    if csr is None:
+        return tuple(dict.fromkeys([*[*times][:1], *[kernel for kernel in times if keeps_csr(kernel)][:1]]))
+    kernel, later = best(costs, n) or csr, _later(costs, n)
+    more = [later[1]] if later and keeps_csr(kernel.kernel) else []
+    return tuple(dict.fromkeys((kernel.kernel, csr.kernel, *more)))
+
+
+def _later(costs: Sequence[KernelCost], n: int) -> tuple[int, str] | None:
+    """Return from how many SpMVs on another layout than CSR has the least time, and its kernel; None: never."""
+    return next(((step, name) for step, name in crossovers(costs) if step > n and not keeps_csr(name)), None)
 
 
 def _with_conversions(
@@ -56,7 +79,7 @@ def _with_conversions(
     where, kernel = f"On {device.phrase}, for {spmvs(n)}", best(costs, n) or csr
     if keeps_csr(kernel.kernel):
         sentence = f"{where}, keep CSR: {csr.kernel} takes about {units.seconds(csr.spmv_s)} per SpMV."
-        later = next(((step, name) for step, name in crossovers(costs) if step > n and not keeps_csr(name)), None)
+        later = _later(costs, n)
         if later is None:
             return csr.kernel, sentence
         gain = units.ratio(csr.spmv_s / next(cost.spmv_s for cost in costs if cost.kernel == later[1]))
@@ -66,7 +89,7 @@ def _with_conversions(
             f"{later[1]} may pay from about {_rough(later[0])} SpMVs on: speedup {gain} per SpMV.",
         )
     speedup = units.ratio(total_s(csr, n) / total_s(kernel, n))
-    sentence = f"{where}, take {kernel.kernel}: predicted speedup {speedup} over CSR."
+    sentence = f"{where}, take {kernel.kernel}: predicted speedup {speedup} over {csr.kernel}."
     forecast, saved = forecasts[kernel.kernel], csr.spmv_s - kernel.spmv_s
     time = f"One SpMV takes about {units.seconds(kernel.spmv_s)}."
     if saved <= 0:
@@ -86,7 +109,7 @@ def _without_conversions(times: Mapping[str, float], device: DeviceOption, n: in
     saved = units.seconds(n * (csr_s - seconds))
     if csr_s > EQUAL * seconds:
         gain = units.ratio(csr_s / seconds)
-        sentence = f"{where}, take {kernel}: about {units.seconds(seconds)} per SpMV, speedup {gain} over CSR."
+        sentence = f"{where}, take {kernel}: about {units.seconds(seconds)} per SpMV, speedup {gain} over {csr}."
         return kernel, sentence, f"For {spmvs(n)} it saves {saved}: convert only if the conversion takes less."
     sentence = f"{where}, keep CSR: {csr} takes about {units.seconds(csr_s)} per SpMV."
     other = f"{kernel} may save {saved} for {spmvs(n)}, which rarely pays for a conversion."

@@ -61,9 +61,12 @@ class FormValues:
     custom_kernels: tuple[str, ...] = ()
 
 
-def page(session: Session, query: Sequence[tuple[str, str]], custom_kernels: Sequence[str] = ()) -> MeasurePage:
+def page(
+    session: Session, query: Sequence[tuple[str, str]], custom_kernels: Sequence[str] = (), starts_worker: bool = False
+) -> MeasurePage:
     """Return the form for an address: the settings of the job `again`, replaced by other parameters of the address.
 
+    starts_worker  whether this server starts a worker
     Raises NotFoundError for an unknown job, ParameterError for an unknown study or parameter.
     """
     given = dict(query)
@@ -82,6 +85,7 @@ def page(session: Session, query: Sequence[tuple[str, str]], custom_kernels: Seq
         form=form(session, values),
         again=Link(again.id[:8], f"/jobs/{again.id}") if again else None,
         notes=notes,
+        starts_worker=starts_worker,
     )
 
 

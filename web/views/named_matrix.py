@@ -1,5 +1,7 @@
 """A matrix by its name: the matrix itself, those with similar names, or a download from the collection."""
 
+from collections import Counter
+
 from sqlalchemy.orm import Session
 
 from gpu_engine.text import units
@@ -28,7 +30,8 @@ def find(session: Session, name: str) -> MatrixRow | None:
 def not_here(session: Session, fetcher: Fetcher, name: str, query: str) -> NotHere:
     """Return what to do about a name without a matrix; query: that of the addresses of similar matrices."""
     rows = catalogue.list_matrices(session, name.rpartition("/")[2], limit=SIMILAR, recorded=True).items
-    similar = tuple(Link(row.name, f"/matrices/{row.id}{query}") for row in rows)
+    names = Counter(row.name for row in rows)
+    similar = tuple(Link(_distinct(row, names), f"/matrices/{row.id}{query}") for row in rows)
     if not fetcher.is_on:
         return NotHere(name, similar, "", "")
     folded = name.casefold()
@@ -36,3 +39,8 @@ def not_here(session: Session, fetcher: Fetcher, name: str, query: str) -> NotHe
     entry = next((each for each in entries if folded in (each.id.casefold(), each.name.casefold())), None)
     size = units.size(entry.about_bytes) if entry and entry.about_bytes else ""
     return NotHere(name, similar, entry.id if entry else name if ID.fullmatch(name) else "", size)
+
+
+def _distinct(row: MatrixRow, names: Counter[str]) -> str:
+    """Return the name of a matrix, with its size if another one has the same name."""
+    return f"{row.name}, {units.count(row.nnz)} nonzeros" if names[row.name] > 1 and row.nnz else row.name

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from gpu_engine.errors import ParameterError, quote
 from gpu_engine.records import CACHES
 from web.components import Link
 from web.papers.components import Scoreboard, ScoreboardRow
 from web.papers.statements import VERDICTS
 from web.papers.summary import PaperSummary
+from web.selection import ChoiceError
 
 PARAMETERS = ("device", "cache", "verdict", "matrix")
 
@@ -49,9 +49,9 @@ class PaperChoice:
     def checked(self) -> "PaperChoice":
         """Return this choice; raises ParameterError for an unknown cache state or verdict."""
         if self.cache not in ("", *CACHES):
-            raise ParameterError(f"cache is {quote(self.cache)}. Choose one of {', '.join(CACHES)}.")
+            raise ChoiceError("cache", self.cache, dict.fromkeys(CACHES, ""))
         if self.verdict not in ("", *VALUES):
-            raise ParameterError(f"verdict is {quote(self.verdict)}. Choose one of {', '.join(VALUES)}.")
+            raise ChoiceError("verdict", self.verdict, VALUES)
         return self
 
 

@@ -20,6 +20,7 @@ from server.models import MatrixRow, MatrixState
 from server.result_sources import find_sources
 from web.components import Chart, Choice, Link
 from web.contexts import PaperPage
+from web.device_labels import short
 from web.page_cache import PageCache
 from web.papers import find_paper
 from web.papers.base import Paper, Place, Trial
@@ -28,7 +29,7 @@ from web.papers.judgment import Judgment, judge
 from web.papers.statements import papers_checks, scoreboard, statement_table, verdict_counts
 from web.papers.summary import PaperSummary, summary
 from web.results import CACHE_DEFAULT, Results, device_names, results_of, with_traces
-from web.selection import Selection
+from web.selection import ChoiceError, Selection
 from web.studies import page_of
 from web.studies.base import StudyPage
 from web.views.measure import info_of
@@ -55,12 +56,12 @@ def paper_page(session: Session, pages: PageCache, name: str, options: Mapping[s
     options  PARAMETERS of paper_choice.py. Without a device: the one with most verdicts, else the first
     """
     paper = find_paper(name)
-    choice = PaperChoice(paper.href, **options).checked()
+    choice, names = PaperChoice(paper.href, **options).checked(), device_names(session)
     results_by_study = _results(session, pages, paper)
     known = tuple(dict.fromkeys(each for study in paper.judges for each in results_by_study[study]))
     if choice.device and choice.device not in known:
-        raise ParameterError(f"No results of the studies of this paper on {choice.device!r}. Choose another device.")
-    trial, names = _trial(session, paper.trial, choice.matrix), device_names(session)
+        raise ChoiceError("device", choice.device, {each: short(names.get(each, each)) for each in known})
+    trial = _trial(session, paper.trial, choice.matrix)
     judgment = _judgment(paper, results_by_study, names)
     chosen = choice.device or max(known, key=lambda each: _rank(each, judgment, names), default="")
     chosen_name = names.get(chosen, chosen)
@@ -76,7 +77,7 @@ def paper_page(session: Session, pages: PageCache, name: str, options: Mapping[s
         verdict_links=verdict_links(choice, whole.counts),
         scoreboard=board,
         board_links=board_links(choice, board, whole, {names.get(each, each): each for each in known}),
-        notes=judgment.notes,
+        notes=tuple(text for device, text in judgment.notes if device == chosen_name),
         kernels=_kernels(results_by_study),
         exhibits=_exhibits(paper, results_by_study, judgment, chosen, chosen_name),
         outlook=tuple(

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from gpu_engine import release
 from gpu_engine.text import units
-from gpu_engine.text.words import amount
+from gpu_engine.text.words import amount, capital
 from server import devices as device_table
 from server import engine_faults, recorded_results
 from server.db import clock
@@ -94,7 +94,7 @@ def _all_well(values: MetricValues, running: int) -> str:
     waits = f"{units.count(waiting)} {'waits' if waiting == 1 else 'wait'}" if waiting else "nothing waits"
     free = min(values.by("sparsight_disk_free_bytes", "folder").values(), default=None)
     disk = f", {units.size(free)} of disk are free" if free is not None else ""
-    return f"All well: {runs}{waits}, nothing failed in 24 hours{disk}."
+    return capital(f"{runs}{waits}, nothing failed in 24 hours{disk}.")
 
 
 def _day_text(day: Activity) -> str:
@@ -106,11 +106,12 @@ def _day_text(day: Activity) -> str:
 
 
 def _idle(values: MetricValues, concerns: Sequence[Concern]) -> str:
-    """Return why no job runs."""
+    """Return why no job runs; empty if a concern above says it."""
+    if any(concern.stops for concern in concerns):
+        return ""
     if not values.total("sparsight_queue_jobs"):
         return "Nothing runs because no job is queued."
-    stops = next((concern.text for concern in concerns if concern.stops), "")
-    return f"Nothing runs: {stops}" if stops else "The next job starts in a moment."
+    return "The next job starts in a moment."
 
 
 def _jobs(session: Session, now: float) -> tuple[ServiceJob, ...]:
@@ -190,7 +191,7 @@ def _facts(session: Session, values: MetricValues) -> tuple[tuple[str, str], ...
     return (
         ("Sparsight", release()),
         ("Database", f"{name} {version}"),
-        ("Database writes, 95 % within", service_tiles.bound_text(writes.quantile_s(0.95), writes)),
+        ("Database writes, 95\u202f% within", service_tiles.bound_text(writes.quantile_s(0.95), writes)),
         ("Matrices with values", units.count(matrices["ready"])),
         ("Matrices with reference results only", units.count(matrices["recorded"])),
         ("Matrices being read", units.count(values.total("sparsight_ingests"))),

@@ -121,12 +121,19 @@ def _disks(values: MetricValues) -> tuple[Tile, ...]:
             "sparsight_disk_free_bytes",
             bytes_free,
             f"{units.size(bytes_free)} free",
-            f"database {units.size(values.total('sparsight_database_bytes'))}" if folder == "home" else "",
+            _disk_note(values, folder, bytes_free, total.get(folder, 0.0)),
             meter=1.0 - bytes_free / total[folder] if total.get(folder) else None,
             is_bad=bytes_free < DISK_FREE_BYTES,
         )
         for folder, bytes_free in free.items()
     )
+
+
+def _disk_note(values: MetricValues, folder: str, bytes_free: float, total: float) -> str:
+    """Return `48 % of 1 TB · database 3 MB`."""
+    share = f"{units.percent(bytes_free / total)} of {units.size(total)}" if total else ""
+    database = f"database {units.size(values.total('sparsight_database_bytes'))}" if folder == "home" else ""
+    return " · ".join(filter(None, (share, database)))
 
 
 def routes(values: MetricValues) -> tuple[RouteTimes, ...]:

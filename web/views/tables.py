@@ -127,7 +127,9 @@ def _first(each: TitledTable, top: int) -> TitledTable:
     rows, number = each.table.rows, len(each.table.rows) - each.means
     if not top or top >= number:
         return each
-    shorter = Table(each.table.heads, (*rows[:top], *rows[number:]))
+    # A mean is that of all rows: it must not be read as that of the rows above it.
+    means = ((f"{mean[0]} of all {number}", *mean[1:]) for mean in rows[number:])
+    shorter = Table(each.table.heads, (*rows[:top], *means))
     # Summary rows have no fastest cells.
     leading = frozenset((row, column) for row, column in each.leading if row < top)
     return replace(each, heading=f"{each.heading} · first {top} of {number}", table=shorter, leading=leading)

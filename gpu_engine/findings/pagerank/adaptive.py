@@ -15,19 +15,28 @@ from gpu_engine.findings.pagerank.realizations import Realizations, realizations
 from gpu_engine.findings.pagerank.runs import KINDS, Run, RunGroup, run_groups, speed_up
 from gpu_engine.text.units import ratio
 from gpu_engine.verdicts.noise import noise
-from gpu_engine.verdicts.verdict import VerdictKind, compare, interval_of_ratio
+from gpu_engine.verdicts.verdict import EQUIVALENCE, VerdictKind, compare, interval_of_ratio
 
-Answer = Literal["yes", "partly", "no"]
-"""Answer to the question whether something pays."""
+Answer = Literal["yes", "partly", "no", "inconclusive"]
+"""Answer to the question whether something pays; `inconclusive` if the CI of the mean allows both yes and no."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Fastest run in fp64 and fastest run of a kind on one graph; speedup: time of `full` / time of `other`."""
+    """Run in fp64 and fastest run of a kind on one graph; speedup: time of `full` / time of `other`.
+
+    fastest  fastest fp64 run of the graph if `full` is one of the paper's own kernels, else None
+    """
 
     full: Run
     other: Run
     speedup: float
+    fastest: Run | None = None
+
+    @property
+    def slowdown(self) -> float:
+        """Time of `full` / time of the fastest fp64 run."""
+        return speed_up(self.full, self.fastest) or 1.0
 
     @property
     def verdict(self) -> VerdictKind:
@@ -68,11 +77,22 @@ class Tally:
 
     @property
     def pays(self) -> Answer:
-        """Whether the speedup pays: on the mean of all graphs, on most of them, or not."""
-        faster, low = self.verdicts["faster"], (self.interval or (0.0, 0.0))[0]
+        """Whether the speedup pays: on the mean of all graphs, on most of them, or not.
+
+        The answer is `no` only if the CI of the mean excludes every speedup that would not count as equal.
+        """
+        faster, (low, high) = self.verdicts["faster"], self.interval or (0.0, 0.0)
         if low > 1 or (self.interval is None and faster == len(self.pairs)):
             return "yes"
-        return "partly" if 2 * faster > len(self.pairs) else "no"
+        if 2 * faster > len(self.pairs):
+            return "partly"
+        return "no" if high < 1 + EQUIVALENCE[self.pairs[0].full.measurement.backend] else "inconclusive"
+
+    @property
+    def slowdowns(self) -> tuple[float, float]:
+        """Geometric mean and maximum of the slowdowns of the baseline over the fastest fp64 run."""
+        slowdowns = [pair.slowdown for pair in self.pairs]
+        return geometric_mean(slowdowns), max(slowdowns)
 
 
 def pays(data: StudyData) -> tuple[str, ...]:
@@ -108,7 +128,8 @@ def papers_pairs(data: StudyData) -> dict[str, list[Pair]]:
         full = _fastest([each.full for each in layouts])
         other = _fastest([run for each in layouts for run in (each.two, each.four)])
         if full and other and (speedup := speed_up(full, other)):
-            pairs.setdefault(layouts[0].group.place, []).append(Pair(full, other, speedup))
+            group = layouts[0].group
+            pairs.setdefault(group.place, []).append(Pair(full, other, speedup, group.fastest_full))
     return pairs
 
 

@@ -76,7 +76,7 @@ def test_what_was_recorded_elsewhere_is_shown(
     assert files.read(path).measurements == recording.measurements
     import_recordings.run(database, tmp_path / "recorded")
     context = get(client, f"/{page.name}").context
-    assert {line.finding.device for line in context["findings"]} == {"NVIDIA H200 (recorded)"}
+    assert {line.finding.device for line in context["findings"]} == {"NVIDIA H200 (reference results)"}
     assert {line.finding.members for line in context["findings"]} == {(f"recorded-{grid().fingerprint[:16]}",)}
     document = client.get(f"/{page.name}.json").json()
     assert (len(document["measurements"]), len(document["traces"])) == (

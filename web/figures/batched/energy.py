@@ -88,7 +88,7 @@ def summary(info: Energies) -> str:
     if len(info.settings) > PANELS_MAX:
         text += f" Showing the first {PANELS_MAX} of {len(info.settings)}; the table has all."
     more = (
-        "Kernels count as equal if the 95 % CI of their mean ratio includes 1. "
+        "Kernels count as equal if the 95\u202f% CI of their mean ratio includes 1. "
         "Energy counters of GPUs are updated only about every 0.1 s, so the values of single batches scatter."
     )
     return caption(text, [" ".join(sentences(setting)) for setting in info.settings], (more,))

@@ -132,7 +132,7 @@ def _axis(visible_panels: Sequence[Panel]) -> str:
     """Return what is drawn: single timings have no intervals, and bounds need a profile of the device."""
     intervals = any(rate.measurement.shown_ci_s[0] for panel in visible_panels for rate in panel.rates)
     names = [name for name in BOUNDS if any(panel.bounds[name] for panel in visible_panels)]
-    extras = [*(["95 % CI"] if intervals else []), *names]
+    extras = [*(["95\u202f% CI"] if intervals else []), *names]
     return f"Throughput by kernel{f', with {join(extras)}' if extras else ''}"
 
 
@@ -156,7 +156,9 @@ def _bounds_of(timed: Sequence[Measurement], name: str) -> tuple[Bound, ...]:
 
 def _bar(rate: Rate) -> go.Bar:
     m, look = rate.measurement, style(rate.measurement.format)
-    interval = f"95 % CI {interval_text(m)}" if m.shown_ci_s[0] else interval_text(m) if m.rounds else "no interval"
+    interval = (
+        f"95\u202f% CI {interval_text(m)}" if m.shown_ci_s[0] else interval_text(m) if m.rounds else "no interval"
+    )
     text = markers.hover(m.kernel, f" {gflops(m.gflops)}", f"median {seconds(m.median_s)}, {interval}")
     return markers.bars(
         [(rate.value, m.kernel, text, m)],

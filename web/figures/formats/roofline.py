@@ -28,7 +28,7 @@ from web.figures.formats.groups import (
 )
 from web.figures.highlighting import OTHERS_MARKER
 from web.figures.panels import Legend, Panels, panels
-from web.palette import position, style
+from web.palette import position, style, symbol_of
 
 PANEL_PX = 360
 LABELS = 2
@@ -99,10 +99,9 @@ def draw(info: Panels[Panel]) -> go.Figure:
         for name in named:
             points = [point for point in panel.points if point.measurement.format == name]
             if points:
-                look = style(name)
-                figure.add_trace(
-                    _markers(points, name, markers.point(look.color, look.symbol, 7), legend), row=row, col=1
-                )
+                symbols = [symbol_of(point.measurement.kernel) for point in points]
+                look = markers.point(style(name).color, symbols, 7)
+                figure.add_trace(_markers(points, name, look, legend), row=row, col=1)
         for roof, name in panel.roofs.items():
             figure.add_trace(_roof(roof, name, x), row=row, col=1)
     # Library kernels are drawn first, behind Sparsight kernels, and listed last.

@@ -33,8 +33,8 @@ BOUNDED = ("packing", "distribute", "compute", "merge")
 """Phases with a lower bound from their bytes."""
 
 PAPER_OVERHEADS = (
-    " In the paper, p*-opt spends less than 2 % on partitioning in most cases. "
-    "Merging takes up to 3.8 % (CSR), 9 % (CSC), and 17 % (COO)."
+    " In the paper, p*-opt spends less than 2\u202f% on partitioning in most cases. "
+    "Merging takes up to 3.8\u202f% (CSR), 9\u202f% (CSC), and 17\u202f% (COO)."
 )
 
 

@@ -101,7 +101,7 @@ def summary(info: Ratios) -> str:
     what = "Performance with equal rows per device, where half of the rows are r times as long as the others. "
     what += "Dashed: expected from the performance with equal nonzeros."
     more = "Expected: (1 + 1/r)/2 of the performance with equal nonzeros. "
-    more += "The paper measures 559 of 1,028 GFLOP/s (54 %) at r = 10 on eight GPUs."
+    more += "The paper measures 559 of 1,028 GFLOP/s (54\u202f%) at r = 10 on eight GPUs."
     note = virtual_note(sweep.group for sweep in info.sweeps)
     return caption(what, (_reached(*panel) for panel in info.panels), (more, note))
 
@@ -142,7 +142,7 @@ def _measured(
         y=[m.gflops for m in measurements],
         mode="lines+markers",
         line={"color": OKABE_ITO[look], "dash": DASHES[look], "width": 1.5},
-        marker={"color": OKABE_ITO[look], "symbol": SYMBOLS[look], "size": 8, "line": {"width": 0.5}},
+        marker={"color": OKABE_ITO[look], "symbol": SYMBOLS[look % len(SYMBOLS)], "size": 8, "line": {"width": 0.5}},
         hovertext=[_hover(name, point, m) for point, m in zip(points, measurements, strict=True)],
         hoverinfo="text",
         meta={"role": "point"},

@@ -1,6 +1,7 @@
 """Answer of the page Formats: does a format for each matrix pay, and which one wins where?"""
 
 import math
+from collections.abc import Iterator
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats.choices import Choice, Choices
@@ -11,9 +12,10 @@ from web.explore import ExploreAnswer
 from web.figures.formats.groups import Place, busy, by_place
 from web.palette import mark_of
 from web.results import Results
+from web.selection import study_url
 from web.studies.answers.formats_drawer import drawer_of, sentence_of
 from web.studies.answers.formats_heat import LIBRARIES, heat, matrix_table
-from web.studies.answers.formats_settings import Setting, numbers_text, settings
+from web.studies.answers.formats_settings import VERDICTS, Setting, numbers_text, settings
 from web.studies.answers.wording import wins
 
 NEAR = 1.1
@@ -40,7 +42,17 @@ def answer(results: Results) -> ExploreAnswer | None:
         tuple(filter(None, (_counts(first), _for_n(first)))),
         (*tables, matrix_table(results, first)),
         tuple(filter(None, (_near(first.choices), NOTE, _fitted(first.choices, results.data)))),
+        tuple(_count_links(results, first)),
     )
+
+
+def _count_links(results: Results, setting: Setting) -> Iterator[tuple[str, str]]:
+    """Yield the counts of the best kernel, each with the address of the matrices that it counts."""
+    numbers = dict(zip(VERDICTS, setting.choices.best.wins, strict=True))
+    for verdict, name in (("faster", "faster"), ("equal", "equal or inconclusive"), ("slower", "slower")):
+        if numbers[verdict]:
+            href = f"{study_url(results.study, results.requested.with_(verdict=verdict))}#matrix-verdicts"
+            yield f"{name} on {numbers[verdict]}", href
 
 
 def _of_noise(results: Results) -> ExploreAnswer | None:

@@ -9,6 +9,7 @@ from gpu_engine.findings.formats.paper import SERIES
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from web import sorting
+from web.components import Link
 from web.palette import FAMILY_NAMES, mark_of
 from web.plots.heat import (
     FAILED,
@@ -22,7 +23,7 @@ from web.plots.heat import (
 )
 from web.results import Results
 from web.selection import study_url
-from web.studies.answers.formats_settings import Setting, numbers_text, opened
+from web.studies.answers.formats_settings import VERDICT_PARAMETER, VERDICTS, Setting, numbers_text, opened
 from web.studies.answers.wording import interval
 
 ROWS_MAX = 8
@@ -73,23 +74,47 @@ def heat(results: Results, setting: Setting, name: str) -> Heat:
 
 
 def matrix_table(results: Results, setting: Setting) -> MatrixTable:
-    """Return the matrices of a setting, the largest speedup of their fastest kernel first."""
-    choices = setting.choices
+    """Return the matrices of a setting with the verdict of the address, the largest speedup first."""
+    choices, verdict = setting.choices, results.data.choice(VERDICT_PARAMETER.name)
     columns = [choice for choice in choices.kernels if len(choice.verdicts) == len(choices.groups)][:CELLS_MAX]
     (sort,) = results.selection.sort or ("-best",)
     rows = [
         _matrix(results, setting, i, columns)
-        for i in sorting.arranged(choices.groups, sort, lambda i, key: _value(results, choices, i, key))
+        for i in sorting.arranged(with_verdict(choices, verdict), sort, lambda i, key: _value(results, choices, i, key))
     ]
     heads = (*(["advisor"] if choices.advised else []), *(each.kernel for each in columns), setting.short_rival)
+    unfolded = len(rows) if verdict else MATRICES_MAX
+    number = f"{len(rows)} of {len(choices.groups)}" if verdict else str(len(rows))
     return MatrixTable(
-        f"{len(rows)} matrices, {_order(sort)}",
+        f"{number} matrices, {_order(sort)}",
         setting.short_rival,
+        "best Sparsight" if choices.sparsight else "fastest",
         f"for {numbers_text(setting.n)}",
         heads,
-        tuple(rows[:MATRICES_MAX]),
-        tuple(rows[MATRICES_MAX:]),
+        tuple(rows[:unfolded]),
+        tuple(rows[unfolded:]),
         _sorts(results, sort),
+        tuple((link.text, link.href, link.current) for link in verdict_links(results, choices)),
+    )
+
+
+def with_verdict(choices: Choices, verdict: str) -> list[str]:
+    """Return the matrices with a verdict of the address on the best kernel; all of them if it is empty."""
+    verdicts = choices.best.verdicts
+    return [i for i in choices.groups if not verdict or (i in verdicts and verdicts[i].kind in VERDICTS[verdict])]
+
+
+def verdict_links(results: Results, choices: Choices) -> tuple[Link, ...]:
+    """Return the links that show the matrices of one verdict on the best kernel, with their numbers, and of all."""
+    chosen = results.data.choice(VERDICT_PARAMETER.name)
+    return tuple(
+        Link(
+            f"{verdict or 'all'} {len(with_verdict(choices, verdict))}",
+            f"{study_url(results.study, results.requested.with_(verdict=verdict or ()))}",
+            verdict == chosen,
+        )
+        for verdict in ("", *VERDICTS)
+        if with_verdict(choices, verdict) or verdict == chosen
     )
 
 
@@ -113,7 +138,8 @@ def _sorts(results: Results, current: str) -> tuple[tuple[str, str, bool], ...]:
 
 def _value(results: Results, choices: Choices, matrix: str, key: str) -> float | None:
     if key == "best":
-        return choices.fastest.verdicts[matrix].ratio
+        verdict = choices.best.verdicts.get(matrix)
+        return verdict.ratio if verdict else None
     if "/" in key:
         m = next((m for m in choices.groups[matrix] if m.kernel == key and m.median_s), None)
         return _slowdown(choices, matrix, m) if m else None
@@ -192,17 +218,17 @@ def _slowdown(choices: Choices, matrix: str, m: Measurement) -> float:
 
 def _matrix(results: Results, setting: Setting, matrix: str, columns: Sequence[Choice]) -> MatrixRow:
     choices, cost = setting.choices, setting.chosen(matrix)
-    m, verdict = choices.fastest.measurements[matrix], choices.fastest.verdicts[matrix]
+    m, verdict = choices.best.measurements.get(matrix), choices.best.verdicts.get(matrix)
     picks = [choices.advised] if choices.advised else []
     timed = [each.measurements.get(matrix) for each in (*picks, *columns)]
     return MatrixRow(
         results.data.matrix(matrix).name,
         opened(results, matrix),
         matrix in results.selection.open,
-        (m.kernel, *mark_of(m.kernel)),
-        units.seconds(m.median_s),
-        units.speedup(verdict.ratio),
-        verdict.kind,
+        (m.kernel, *mark_of(m.kernel)) if m else None,
+        units.seconds(m.median_s if m else None),
+        units.speedup(verdict.ratio if verdict else None),
+        verdict.kind if verdict else "",
         (cost.kernel, *mark_of(cost.kernel)) if cost else None,
         tuple(_slowdown_cell(choices, matrix, each) for each in (*timed, choices.baselines[matrix])),
     )

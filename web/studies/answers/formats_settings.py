@@ -12,10 +12,16 @@ from gpu_engine.records import Measurement
 from gpu_engine.text.words import amount
 from web.figures.formats.groups import Place, by_place
 from web.results import Results
-from web.selection import study_url, whole_number
+from web.selection import one_of, study_url, whole_number
 
 SPMVS_PARAMETER = whole_number("n", SPMVS_MAX, "SpMVs")
 """Parameter of the address: number of SpMVs with the same matrix."""
+
+VERDICTS = {"faster": ("faster",), "equal": ("same", "inconclusive"), "slower": ("slower",)}
+"""Value of VERDICT_PARAMETER → the verdicts that it stands for."""
+
+VERDICT_PARAMETER = one_of("verdict", tuple(VERDICTS))
+"""Parameter of the address: verdict on the matrices of the table."""
 
 LIBRARY = BEST.partition("/")[0]
 

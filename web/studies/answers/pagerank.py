@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.adaptive import Pair, Tally, is_noisy, pairs_of, papers_pairs
-from gpu_engine.findings.pagerank.runs import KINDS, RunGroup, place_of, power, run_groups, tolerance, triangles
+from gpu_engine.findings.pagerank.runs import KINDS, Run, RunGroup, place_of, power, run_groups, tolerance, triangles
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.text import units
 from gpu_engine.text.words import amount, capital
+from web.device_labels import short
 from web.explore import ExploreAnswer
 from web.plots.axis import Axis, log_axis
 from web.plots.dots import Dot, DotRow, Dots, DotValue, Series
@@ -16,8 +17,11 @@ from web.results import Results
 from web.studies.answers.wording import YES, interval, is_open, measured_on, opened, wins
 
 ADAPTIVE, REFINED = KINDS
-PAPERS = "paper’s kernels"
-FP64_RUN = "fp64 run"
+PAPERS = "paper’s kernels vs own fp64"
+FP64_RUN = "fastest fp64 run"
+PAPERS_FP64 = "paper’s fp64 run"
+"""Baseline of PAPERS; FP64_RUN is that of all others."""
+OWN_KERNELS = "the paper’s own fp64 kernels"
 
 SERIES: Mapping[str, Series] = {
     ADAPTIVE: Series(
@@ -34,7 +38,8 @@ SERIES: Mapping[str, Series] = {
         PAPERS,
         "triangle",
         "of-none",
-        "Adaptive precision with the unfused kernels of the paper, over the same kernels in fp64.",
+        "Adaptive precision with the unfused kernels of the paper, over the same kernels in fp64. They are slower than "
+        "the fastest fp64 run.",
     ),
 }
 """Kind of comparison → its entry in the legend: the form of its marks, whose hue is the verdict."""
@@ -78,21 +83,28 @@ def explore(results: Results) -> ExploreAnswer | None:
     first, *others = known
     tallies = first.tallies
     return ExploreAnswer(
-        eyebrow=_eyebrow(first, results.data),
-        sentence=_sentence(tallies),
+        eyebrow=_eyebrow(known, results.data),
+        sentence=_sentence(tallies, first.device),
         under=_under(tallies),
-        pictures=(_picture(first, results),),
+        pictures=tuple(_picture(each, results) for each in known if each.device == first.device),
         notes=(*_notes(first, results.data), *(note for each in others for note in _other(each, first.device))),
     )
 
 
-def _eyebrow(first: Comparisons, data: StudyData) -> str:
-    groups = _groups(first, data)
-    run = groups[0].runs[0]
+def _eyebrow(known: Sequence[Comparisons], data: StudyData) -> str:
+    first = known[0]
+    run = _groups(first, data)[0].runs[0]
     damping = run.measurement.axes.get("damping", "0.85")
-    what = "lower triangle" if first.triangle != "full" else "graph"
     epsilon = power(tolerance(run, 1))
-    return f"PageRank · δ {damping}, to {epsilon} · {measured_on(first.device)} · {amount(len(groups), what)}"
+    graphs = ", ".join(_amount(each, data) for each in known if each.device == first.device)
+    return f"PageRank · δ {damping}, to {epsilon} · {measured_on(first.device)} · {graphs}"
+
+
+def _amount(each: Comparisons, data: StudyData) -> str:
+    """Return the number of graphs: `12 complete graphs`, or `10 lower triangles`."""
+    return amount(
+        len(_groups(each, data)), "complete graph" if each.triangle == "full" else f"{each.triangle} triangle"
+    )
 
 
 def _all_groups(first: Comparisons, data: StudyData) -> list[RunGroup]:
@@ -104,17 +116,21 @@ def _groups(first: Comparisons, data: StudyData) -> list[RunGroup]:
     return [group for group in _all_groups(first, data) if first.of(group)]
 
 
-def _sentence(tallies: Mapping[str, Tally]) -> str:
+def _sentence(tallies: Mapping[str, Tally], device: str) -> str:
     """Return yes or no for adaptive precision, or for refinement if nothing else was measured."""
     kind, tally = next(iter(tallies.items()))
-    if kind == PAPERS:
-        return f"Does adaptive precision pay? {_yes(tally)} on the paper’s own kernels ({units.ratio(tally.mean)})."
-    begin = f"Does {kind} pay? {_yes(tally)} over the fastest {FP64_RUN} ({units.ratio(tally.mean)})"
+    begin = f"Does {kind if kind != PAPERS else ADAPTIVE} pay on {short(device)}? {_yes(tally)} {_against(kind, tally)}"
     papers = tallies.get(PAPERS)
-    if papers is None or kind == REFINED:
+    if papers is None or kind != ADAPTIVE:
         return f"{begin}."
     also = "and" if papers.pays == tally.pays else "but"
-    return f"{begin}, {also} {_yes(papers).lower()} on the paper’s own kernels ({units.ratio(papers.mean)})."
+    return f"{begin}, {also} {_yes(papers).lower()} {_against(PAPERS, papers)}."
+
+
+def _against(kind: str, tally: Tally) -> str:
+    """Return the baseline of a kind, and the mean speedup over it."""
+    base = OWN_KERNELS if kind == PAPERS else f"the {FP64_RUN}"
+    return f"against {base} ({units.ratio(tally.mean)})"
 
 
 def _yes(tally: Tally) -> str:
@@ -122,21 +138,31 @@ def _yes(tally: Tally) -> str:
 
 
 def _under(tallies: Mapping[str, Tally]) -> tuple[str, ...]:
-    """Return the counts of graphs of each kind."""
-    texts = {
-        ADAPTIVE: "Adaptive precision is",
-        PAPERS: "With the paper’s kernels it is",
-    }
-    under = [f"{text} {wins(tallies[kind].verdicts, 'graphs')}." for kind, text in texts.items() if kind in tallies]
-    refined = tallies.get(REFINED)
-    if refined is not None and under:
-        mean = units.ratio(refined.mean)
-        ends = f" (95{units.THIN}% CI {interval(refined.interval)})" if refined.interval else ""
+    """Return the mean, its CI, and the counts of graphs of each kind, over a baseline that is named."""
+    under = []
+    if adaptive := tallies.get(ADAPTIVE):
+        what = "mean" if len(adaptive.pairs) > 1 else "speedup"
+        mean = f"Against the {FP64_RUN}, the {what} is {_mean_and_interval(adaptive)}."
+        under.append(f"{mean} It is {wins(adaptive.verdicts, 'graphs')}.")
+    if papers := tallies.get(PAPERS):
+        under.append(f"{_baseline_text(papers)} Against them, it is {wins(papers.verdicts, 'graphs')}.")
+    if refined := tallies.get(REFINED):
         counts = wins(refined.verdicts, "graphs")
-        under.append(f"Does {REFINED} pay? {_yes(refined)}: mean {mean}{ends}, {counts}.")
-    elif refined is not None:
-        under.append(f"It is {wins(refined.verdicts, 'graphs')}.")
+        question = f"Does {REFINED} pay? {_yes(refined)}: mean" if under else "Mean"
+        under.append(f"{question} {_mean_and_interval(refined)}, {counts}.")
     return tuple(under)
+
+
+def _mean_and_interval(tally: Tally) -> str:
+    ends = f" (95{units.THIN}% CI {interval(tally.interval)})" if tally.interval else ""
+    return f"{units.ratio(tally.mean)}{ends}"
+
+
+def _baseline_text(papers: Tally) -> str:
+    """Return how much longer the baseline of the paper's kernels takes than that of all others."""
+    mean, most = papers.slowdowns
+    up_to = f" (mean, up to {units.ratio(most)})" if len(papers.pairs) > 1 else ""
+    return f"{capital(OWN_KERNELS)} take {units.ratio(mean)} the time of the {FP64_RUN}{up_to}."
 
 
 def _picture(first: Comparisons, results: Results) -> Dots:
@@ -147,7 +173,7 @@ def _picture(first: Comparisons, results: Results) -> Dots:
     rows = [_row(group, first.of(group), kinds, axis, results) for group in graphs]
     means = [_mean(kind, first.tallies[kind], kinds, axis) for kind in kinds] if len(rows) > 1 else []
     return Dots(
-        heading="Speedup over fp64",
+        heading=_heading(first),
         series=tuple(SERIES[kind] for kind in kinds),
         ticks=axis.ticks(),
         one=axis.at(1.0),
@@ -158,6 +184,11 @@ def _picture(first: Comparisons, results: Results) -> Dots:
         note="bar: 95 % CI",
         verdicts=True,
     )
+
+
+def _heading(each: Comparisons) -> str:
+    what = f"{capital(triangles(each.triangle))}: speedup" if each.triangle != "full" else "Speedup"
+    return f"{what} over the {PAPERS_FP64 if [*each.tallies] == [PAPERS] else FP64_RUN}"
 
 
 def _axis(first: Comparisons) -> Axis:
@@ -171,14 +202,13 @@ def _order(pairs: Mapping[str, Pair]) -> tuple[bool, float]:
 
 
 def _row(group: RunGroup, pairs: Mapping[str, Pair], kinds: Sequence[str], axis: Axis, results: Results) -> DotRow:
-    full = group.fastest_full
     return DotRow(
         name=results.data.matrix(group.matrix_id).name,
         href=opened(results, group.matrix_id),
         dots=tuple(_dot(kind, pairs[kind], axis) for kind in kinds if kind in pairs),
         values=(
-            DotValue(units.seconds(full.measurement.median_s) if full else units.MISSING),
-            *(_value(pairs.get(kind)) for kind in kinds),
+            time_value(group.fastest_full),
+            *(_value(kind, pairs.get(kind)) for kind in kinds),
         ),
         is_open=is_open(results, group.matrix_id),
     )
@@ -189,8 +219,17 @@ def _dot(kind: str, pair: Pair, axis: Axis) -> Dot:
     return axis.dot(pair.speedup, SERIES[kind].form, pair.verdict, low=low, high=high)
 
 
-def _value(pair: Pair | None) -> DotValue:
-    return DotValue(f"{pair.speedup:.2f}", pair.verdict) if pair else DotValue(units.MISSING)
+def time_value(run: Run | None) -> DotValue:
+    """Return the time of a run, or the sign for a missing value."""
+    return DotValue(units.seconds(run.measurement.median_s) if run else units.MISSING)
+
+
+def _value(kind: str, pair: Pair | None) -> DotValue:
+    """Return the speedup of a kind, with the time of its baseline if that is not the fastest fp64 run."""
+    if pair is None:
+        return DotValue(units.MISSING)
+    full = f"vs {units.seconds(pair.full.measurement.median_s)}" if kind == PAPERS else ""
+    return DotValue(f"{pair.speedup:.2f}", pair.verdict, full)
 
 
 def _mean(kind: str, tally: Tally, kinds: Sequence[str], axis: Axis) -> DotRow:
@@ -201,7 +240,7 @@ def _mean(kind: str, tally: Tally, kinds: Sequence[str], axis: Axis) -> DotRow:
         for each in kinds
     )
     dot = axis.dot(tally.mean, SERIES[kind].form, "of-none", low=low, high=high)
-    return DotRow(f"mean, {kind}", "", (dot,), (DotValue(""), *values), is_summary=True)
+    return DotRow(f"mean, {kind.partition(' vs ')[0]}", "", (dot,), (DotValue(""), *values), is_summary=True)
 
 
 def _notes(first: Comparisons, data: StudyData) -> tuple[str, ...]:

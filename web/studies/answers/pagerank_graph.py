@@ -8,13 +8,25 @@ from gpu_engine.findings.pagerank.checks import checks
 from gpu_engine.findings.pagerank.runs import Run, RunGroup, is_right, power, run_groups, tolerance
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.text import units
+from gpu_engine.text.words import capital
 from gpu_engine.verdicts.verdict import verdict_text
 from web.components import Link
 from web.explore import Drawer
-from web.plots.axis import log_axis
+from web.plots.axis import Axis, log_axis
 from web.plots.dots import Dot, DotRow, Dots, DotValue
 from web.results import Results
-from web.studies.answers.pagerank import ADAPTIVE, FP64_RUN, PAPERS, REFINED, SERIES, Comparisons, comparisons
+from web.studies.answers.pagerank import (
+    ADAPTIVE,
+    FP64_RUN,
+    OWN_KERNELS,
+    PAPERS,
+    PAPERS_FP64,
+    REFINED,
+    SERIES,
+    Comparisons,
+    comparisons,
+    time_value,
+)
 from web.studies.answers.wording import alone, interval, measured_on
 
 BITS = 64
@@ -38,7 +50,8 @@ def _drawer(group: RunGroup, pairs: Mapping[str, Pair], place: Comparisons, resu
         title=data.matrix(group.matrix_id).name,
         eyebrow=_eyebrow(group, place),
         sentence=_sentence(pairs),
-        pictures=(_runs(pairs),),
+        under=_under(pairs),
+        pictures=(_runs(group, pairs),),
         facts=_facts(group, pairs, data),
         ticks=tuple((check.holds, check.rule, check.value) for check in sorted(of_run, key=lambda each: each.holds)),
         links=(
@@ -58,32 +71,43 @@ def _sentence(pairs: Mapping[str, Pair]) -> str:
     kind = next(kind for kind in (ADAPTIVE, REFINED, PAPERS) if kind in pairs)
     pair = pairs[kind]
     time, full = (units.seconds(run.measurement.median_s) for run in (pair.other, pair.full))
-    base = "the same kernels in fp64" if kind == PAPERS else f"the fastest {FP64_RUN}"
+    base = OWN_KERNELS if kind == PAPERS else f"the {FP64_RUN}"
     name = SERIES[ADAPTIVE if kind == PAPERS else kind].name.capitalize()
     word = verdict_text(pair.verdict)
     return f"{name} takes {time}, {base} {full}: {word}, {units.ratio(pair.speedup)}."
 
 
-def _runs(pairs: Mapping[str, Pair]) -> Dots:
-    """Return a row per compared run: its speedup, iterations, and time."""
+def _under(pairs: Mapping[str, Pair]) -> tuple[str, ...]:
+    """Return how much longer the baseline of the paper's kernels takes than the fastest fp64 run."""
+    papers = pairs.get(PAPERS)
+    if papers is None or papers.slowdown == 1.0:
+        return ()
+    return (f"{capital(OWN_KERNELS)} take {units.ratio(papers.slowdown)} the time of the {FP64_RUN}.",)
+
+
+def _runs(group: RunGroup, pairs: Mapping[str, Pair]) -> Dots:
+    """Return a row per compared run, after its baseline: its speedup, iterations, and time."""
     axis = log_axis([1.0, *(pair.speedup for pair in pairs.values())])
-    full = next((pair.full for kind, pair in pairs.items() if kind != PAPERS), None)
-    rows = [DotRow(FP64_RUN, "", (axis.dot(1.0, "ring", "of-none"),), _values(full, None))] if full else []
+    rows = [_baseline(FP64_RUN, group.fastest_full, axis)] if group.fastest_full else []
     for kind, pair in pairs.items():
         low, high = pair.interval or (None, None)
         dot: Dot = axis.dot(pair.speedup, SERIES[kind].form, pair.verdict, low=low, high=high)
-        rows.append(DotRow(kind, "", (dot,), _values(pair.other, pair)))
+        if kind == PAPERS:
+            rows.append(_baseline(PAPERS_FP64, pair.full, axis))
+        speedup = DotValue(f"{pair.speedup:.2f}", pair.verdict)
+        rows.append(DotRow(kind, "", (dot,), (*_iterations_and_time(pair.other), speedup)))
     heads = ("iterations", "time", "speedup")
     return Dots("Time to convergence", (), axis.ticks(), axis.at(1.0), heads, tuple(rows), what="run")
 
 
-def _values(run: Run | None, pair: Pair | None) -> tuple[DotValue, ...]:
-    m = run.measurement if run else None
-    return (
-        DotValue(units.count(m.details.iterations) if m else units.MISSING),
-        DotValue(units.seconds(m.median_s) if m else units.MISSING),
-        DotValue(f"{pair.speedup:.2f}", pair.verdict) if pair else DotValue("1.00"),
-    )
+def _baseline(name: str, full: Run, axis: Axis) -> DotRow:
+    values = (*_iterations_and_time(full), DotValue("base"))
+    return DotRow(name, "", (axis.dot(1.0, "ring", "of-none"),), values)
+
+
+def _iterations_and_time(run: Run) -> tuple[DotValue, DotValue]:
+    iterations = run.measurement.details.iterations
+    return DotValue(units.count(iterations)), time_value(run)
 
 
 def _facts(group: RunGroup, pairs: Mapping[str, Pair], data: StudyData) -> tuple[tuple[str, str], ...]:
@@ -94,9 +118,8 @@ def _facts(group: RunGroup, pairs: Mapping[str, Pair], data: StudyData) -> tuple
         ends = interval(pair.interval)
         texts = (group.label(pair.other), over, f"95 % CI {ends}" if ends else "", schedule_text(pair.other))
         facts.append((kind, "; ".join(filter(None, texts))))
-    full = next((pair.full for kind, pair in pairs.items() if kind != PAPERS), None)
-    if full:
-        facts.insert(0, (FP64_RUN, group.label(full)))
+    if group.fastest_full:
+        facts.insert(0, (FP64_RUN, group.label(group.fastest_full)))
     n = data.matrix(group.matrix_id).n_rows
     wrong = [group.label(run) for run in group.timed if not is_right(run, n)]
     if wrong:

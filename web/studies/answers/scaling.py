@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.answer import Machine, Scaled, machines
 from gpu_engine.findings.scaling.cases import (
     COLD,
@@ -9,7 +10,6 @@ from gpu_engine.findings.scaling.cases import (
     ONCE,
     PAGERANK,
     RESIDENT,
-    STAYING,
     WORKS,
     SpeedUp,
     phases_of,
@@ -25,7 +25,8 @@ from web.explore import Drawer, ExploreAnswer
 from web.plots.axis import Axis, log_axis
 from web.plots.dots import Dot, DotRow, Dots, DotValue, Series
 from web.results import Results
-from web.studies.answers.wording import RANGE, alone, is_open, measured_on, opened
+from web.studies.answers.scaling_text import matrices_of_works, ranges, sentence, under
+from web.studies.answers.wording import alone, is_open, measured_on, opened
 
 ROWS_MAX = 16
 """Maximum number of matrices in the picture."""
@@ -49,13 +50,13 @@ def explore(results: Results) -> ExploreAnswer | None:
     first, *others = known
     return ExploreAnswer(
         eyebrow=_eyebrow(first),
-        sentence=_sentence(first),
-        under=_under(first),
+        sentence=sentence(first),
+        under=under(first),
         pictures=(_picture(first, results),),
         notes=(
-            *_notes(first),
+            *_notes(first, results.data),
             *_superlinear(first, results),
-            *(f"{measured_on(each.device)}: {_ranges(each)}." for each in others),
+            *(f"{measured_on(each.device)}: {ranges(each)}." for each in others),
             *(note for each in others for note in _superlinear(each, results)),
         ),
     )
@@ -65,57 +66,6 @@ def _eyebrow(first: Machine) -> str:
     number = amount(len(_by_matrix(first)), "matrix", "matrices")
     devices = devices_in_words(first.devices, first.virtual)
     return f"Scaling · one matrix on {devices} · {measured_on(first.device)} · {number}"
-
-
-def _sentence(first: Machine) -> str:
-    if first.virtual:
-        return "Do more GPUs pay? Simulated devices cannot tell, because CPU threads stand in for GPUs."
-    staying, cold = first.of(_staying(first)), first.of(COLD)
-    number = f"with {units.count(first.devices)} GPUs"
-    if not staying or not cold:
-        what = "if the matrix stays on them" if staying else "from the host"
-        return f"Do more GPUs pay? {_yes(staying or cold)} {what}: {_range(staying or cold)} {number}."
-    also = "and" if _yes(cold) == _yes(staying) else "but"
-    begin = f"Do more GPUs pay? {_yes(staying)} if the matrix stays on them: {_range(staying)} {number}"
-    return f"{begin}, {also} {_range(cold)} from the host."
-
-
-def _staying(first: Machine) -> str:
-    """Return the workload of the answer whose matrix stays on the devices; empty without one."""
-    return next((work for work in STAYING if first.of(work)), "")
-
-
-def _yes(scaled: Sequence[Scaled]) -> str:
-    """Return `Yes` if more devices are faster on all matrices, `On some matrices`, or `No`."""
-    faster = [each.speedup.kind == "faster" for each in scaled]
-    return "Yes" if all(faster) else "On some matrices" if any(faster) else "No"
-
-
-def _range(scaled: Sequence[Scaled]) -> str:
-    """Return the smallest and the largest speedup: `3.00–3.80 ×`."""
-    values = sorted(each.speedup.value for each in scaled)
-    low, high = f"{values[0]:.2f}", units.ratio(values[-1])
-    return high if high.startswith(low) else f"{low}{RANGE}{high}"
-
-
-def _ranges(machine: Machine) -> str:
-    return ", ".join(f"{WORKS[work]} {_range(machine.of(work))}" for work in machine.works)
-
-
-def _under(first: Machine) -> tuple[str, ...]:
-    """Return the workloads that the sentence leaves out, and what equal nonzeros bring."""
-    under = []
-    for work in first.works if first.virtual else STAYING:
-        scaled = first.of(work)
-        if scaled and work != _staying(first):
-            faster = sum(each.speedup.kind == "faster" for each in scaled)
-            matrices = amount(len(scaled), "matrix", "matrices")
-            name = WORKS[work]
-            under.append(f"{capital(name)}: {_range(scaled)}, faster on {faster} of {matrices}.")
-    if first.balance_gain and not first.virtual:
-        gain = units.ratio(first.balance_gain)
-        under.append(f"From the host: speedup {gain} over equal rows sent by one thread, the baseline of the paper.")
-    return tuple(under)
 
 
 def _by_matrix(first: Machine) -> dict[str, dict[str, Scaled]]:
@@ -191,8 +141,9 @@ def _value(work: str, of_works: Mapping[str, Scaled]) -> DotValue:
     return DotValue(f"{gain.value:.2f}", gain.kind, units.seconds(m.median_s) if m else "")
 
 
-def _notes(first: Machine) -> tuple[str, ...]:
+def _notes(first: Machine, data: StudyData) -> tuple[str, ...]:
     return (
+        *matrices_of_works(first, data),
         "Each matrix has the partitioning that is fastest on one device.",
         "Workloads have separate rounds and are never compared.",
         *(
@@ -208,7 +159,7 @@ def _superlinear(machine: Machine, results: Results) -> list[str]:
     known = ((scaled, _why_superlinear(scaled, results)) for scaled in machine.scaled)
     where = short(machine.device)
     return [
-        f"{results.data.matrix(scaled.group.matrix_id).name}, {WORKS[scaled.group.work]}, on {where}: {text}"
+        f"{capital(WORKS[scaled.group.work])}, {results.data.matrix(scaled.group.matrix_id).name}, on {where}: {text}"
         for scaled, text in known
         if text
     ]

@@ -14,7 +14,7 @@ from web.selection import Selection, study_url
 RANGE = "–\u2060"
 """Dash between the ends of an interval; no line ends after it."""
 
-YES: Mapping[Answer, str] = {"yes": "Yes", "partly": "On some graphs", "no": "No"}
+YES: Mapping[Answer, str] = {"yes": "Yes", "partly": "On some graphs", "no": "No", "inconclusive": "Inconclusive"}
 
 
 def wins(verdicts: Counter[VerdictKind], what: str) -> str:

@@ -72,7 +72,12 @@ def test_whether_something_pays_is_a_matter_of_all_graphs_or_most() -> None:
     assert tally(*[0.08] * 6).pays == "yes"
     mixed = tally(*[0.02] * 4, *[0.15] * 4)
     assert mixed.mean > 1
-    assert mixed.pays == "no", "half of the graphs are slower, whatever the mean says"
+    assert mixed.pays == "inconclusive", "half of the graphs are slower, and the CI of the mean contains 1"
+    low, high = mixed.interval or (0.0, 0.0)
+    assert low < 1 < high
+    close = tally(0.0995, *[0.1005] * 6)
+    assert close.pays == "no", "the CI of the mean excludes a speedup above the limit of equal times"
+    assert (close.interval or (0.0, 0.0))[1] < 1.03
     assert sum(mixed.verdicts.values()) == 8
 
 

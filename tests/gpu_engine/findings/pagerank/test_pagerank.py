@@ -134,7 +134,10 @@ def test_every_run_has_its_row_the_fastest_first() -> None:
         "mass error": "2.0·10⁻¹⁶",
         "note": "",
     }
-    assert (rows[-1][:4], rows[-1][-1]) == (("ell/thread+cpms2", "skipped", "–", ""), "needs 41 GB of memory; the limit is 16 GB")
+    assert (rows[-1][:4], rows[-1][-1]) == (
+        ("ell/thread+cpms2", "skipped", "–", ""),
+        "needs 41 GB of memory; the limit is 16 GB",
+    )
 
 
 def test_ranks_that_are_not_right_are_called_so() -> None:

@@ -25,7 +25,7 @@ def recorded(study: str) -> list[str]:
 def results_of(study: str, device: str) -> Results:
     """The page of a study on a device, warm, with all matrices."""
     recording = recordings.read(recordings.RECORDED / device / f"{study}.json.gz")
-    device_id, name = f"recorded:{device}", f"NVIDIA {device.upper()} (recorded)"
+    device_id, name = f"recorded:{device}", f"NVIDIA {device.upper()} (reference results)"
     measurements = tuple(replace(m, device=name) for m in recording.measurements if m.cache == "warm")
     features = {matrix.id: MatrixFeatures.of(matrix) for matrix in recording.matrices}
     chosen = Selection(device=(device_id,))

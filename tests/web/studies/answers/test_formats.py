@@ -11,13 +11,14 @@ from gpu_engine.text import units
 from tests.web.studies.answers.reading import WORDS_MAX, numbers, on_one, opened_by, recorded, results_of, sentences
 from web import headline
 from web.figures.formats import regret
+from web.palette import mark_of
 from web.plots.dots import Dots
 from web.plots.heat import Heat, MatrixTable, step_of
 from web.results import Results
 from web.studies.answers.formats import answer
 from web.studies.answers.formats_drawer import drawer
 from web.studies.answers.formats_heat import ADVISED, MATRICES_MAX, SPARSIGHT
-from web.studies.answers.formats_settings import settings
+from web.studies.answers.formats_settings import VERDICTS, settings
 
 every_recording = pytest.mark.parametrize("device", recorded("formats"))
 
@@ -118,9 +119,31 @@ def test_matrices_are_sorted_by_speedup_and_grouped_by_the_family_of_the_fastest
     speedups = [float(numbers(row.speedup)[0]) for row in (*table.rows, *table.folded)]
     assert speedups == sorted(speedups, reverse=True)
     assert len(table.rows) == MATRICES_MAX
-    colors = {opened_by(row.href): row.fastest[1] for row in (*table.rows, *table.folded)}
+    fastest = next(settings(results)).choices.fastest.measurements
+    colors = {matrix: mark_of(m.kernel)[0] for matrix, m in fastest.items()}
     expected = [color for color, _, number in strips.groups for _ in range(number)]
     assert [colors[opened_by(column.href)] for column in strips.columns] == expected
+
+
+@every_recording
+def test_the_verdicts_of_the_rows_are_those_that_the_sentence_counts(device: str) -> None:
+    results = results_of("formats", device)
+    said, (_, _, strips, table) = answer(results), parts(results)
+    kinds = [row.verdict for row in (*table.rows, *table.folded)]
+    wins = kinds.count("faster"), kinds.count("same") + kinds.count("inconclusive"), kinds.count("slower")
+    assert wins == strips.rows[0].wins
+    assert wins[2] > 0
+    assert said
+    assert [int(numbers(text)[0]) for text, _ in said.links] == [number for number in wins if number]
+    assert all(text in said.under[0] for text, _ in said.links)
+    for verdict, number in zip(VERDICTS, wins, strict=True):
+        chosen = replace(results, selection=results.selection.with_(verdict=verdict))
+        _, under, _, some = parts(chosen)
+        assert len(some.rows) == number
+        assert not some.folded
+        assert {row.verdict for row in some.rows} <= {*VERDICTS[verdict]}
+        assert under == said.under
+        assert [(text, current) for text, _, current in some.verdicts if current] == [(f"{verdict} {number}", True)]
 
 
 @every_recording
@@ -150,11 +173,13 @@ def test_every_drawer_agrees_with_its_row(device: str) -> None:
         shown = drawer(results, matrix)
         assert shown
         assert shown.title == row.name
-        assert shown.sentence.lower().startswith((row.fastest[0], "the best of cusparse"))
+        assert row.best
         dots = shown.pictures[0]
         assert isinstance(dots, Dots)
-        assert dots.rows[0].name == row.fastest[0]
-        assert dots.rows[0].values[0].text == row.time
+        assert shown.sentence.lower().startswith((dots.rows[0].name, "the best of cusparse"))
+        assert {dot.name: dot.values[0].text for dot in dots.rows}.get(row.best[0], row.time) == row.time
+        if dots.rows[0].name != BEST:
+            assert (dots.rows[0].name, dots.rows[0].values[0].text) == (row.best[0], row.time)
         for sentence in sentences(shown):
             assert len(sentence.split()) <= WORDS_MAX, sentence
     assert drawer(results, "unknown") is None

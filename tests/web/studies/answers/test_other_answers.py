@@ -10,7 +10,8 @@ from gpu_engine.findings.batched.flexible import flexible
 from gpu_engine.findings.batched.outlook import FLEXIBLE
 from gpu_engine.findings.overall_ranking import answers
 from gpu_engine.findings.scaling.answer import machines
-from gpu_engine.findings.scaling.cases import COLD
+from gpu_engine.findings.scaling.cases import COLD, STAYING
+from gpu_engine.verdicts.verdict import verdict_text
 from tests.web.studies.answers.reading import (
     check_plot,
     check_words,
@@ -120,6 +121,47 @@ def test_the_ranges_of_scaling_are_those_of_its_columns(device: str) -> None:
     if first.of(COLD):
         assert first.balance_gain is not None
         assert f"{first.balance_gain:.2f}" in said
+
+
+@pytest.mark.parametrize("device", recorded("scaling"))
+def test_workloads_of_different_matrices_say_on_how_many(device: str) -> None:
+    results = results_of("scaling", device)
+    (first, *_), answer = machines(results.data), scaling.explore(results)
+    assert answer is not None
+    assert all(note[:1] == note[:1].upper() for note in answer.notes)
+    staying = next(first.of(work) for work in STAYING if first.of(work))
+    ids = [{each.group.matrix_id for each in scaled} for scaled in (staying, first.of(COLD))]
+    said = [number for number in numbers(answer.sentence) if "." not in number]
+    if all(ids) and ids[0] != ids[1]:
+        assert said == [str(len(each)) for each in ids]
+        assert all(scaled[0].group.matrix_id in " ".join(answer.notes) for scaled in (staying, first.of(COLD)))
+    else:
+        assert said == [str(first.devices)]
+
+
+@pytest.mark.parametrize("device", recorded("scaling"))
+def test_a_workload_that_is_nowhere_faster_has_its_verdict(device: str) -> None:
+    results = results_of("scaling", device)
+    (first, *_), answer = machines(results.data), scaling.explore(results)
+    assert answer is not None
+    for text in answer.under:
+        assert not numbers(text) or "0 of" not in text
+    for work in first.works:
+        verdicts = Counter(each.speedup.kind for each in first.of(work))
+        if work != COLD and set(verdicts) == {"slower"}:
+            (text,) = (each for each in answer.under if each.lower().startswith(work))
+            assert f"{verdict_text('slower')} on {verdicts['slower']} of" in text
+
+
+@pytest.mark.parametrize("device", recorded("scaling"))
+def test_an_answer_has_one_word_for_devices(device: str) -> None:
+    results = results_of("scaling", device)
+    answer = scaling.explore(results)
+    assert answer is not None
+    words = " ".join(
+        (answer.eyebrow, answer.sentence, *answer.under, *(plot.heading for plot in pictures(scaling, results)))
+    )
+    assert ("GPU" in words) != ("device" in words)
 
 
 @pytest.mark.parametrize("device", recorded("reduced_spmv"))

@@ -1,12 +1,14 @@
 """The answer of PageRank: no two of its numbers contradict each other."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from gpu_engine.findings.pagerank.adaptive import pays
 from gpu_engine.findings.pagerank.runs import KINDS, run_groups
-from gpu_engine.verdicts.verdict import verdict_text
+from gpu_engine.text import units
+from gpu_engine.verdicts.verdict import EQUIVALENCE, verdict_text
 from tests.samples.pagerank import ran, shown
 from tests.web.studies.answers.reading import (
     check_plot,
@@ -18,10 +20,20 @@ from tests.web.studies.answers.reading import (
     recorded,
     results_of,
 )
+from web.device_labels import short
 from web.plots.dots import Dots
 from web.results import Results
 from web.selection import Selection
-from web.studies.answers.pagerank import ADAPTIVE, PAPERS, REFINED, SERIES, comparisons, explore
+from web.studies.answers.pagerank import (
+    ADAPTIVE,
+    FP64_RUN,
+    PAPERS,
+    PAPERS_FP64,
+    REFINED,
+    SERIES,
+    comparisons,
+    explore,
+)
 from web.studies.answers.pagerank_graph import drawer, schedule_text
 
 DEVICES = recorded("pagerank")
@@ -30,9 +42,9 @@ DEVICES = recorded("pagerank")
 def picture(results: Results) -> Dots:
     answer = explore(results)
     assert answer is not None
-    (plot,) = answer.pictures
-    assert isinstance(plot, Dots)
-    return plot
+    plot, *triangles = answer.pictures
+    assert all(isinstance(each, Dots) for each in (plot, *triangles))
+    return plot  # type: ignore[return-value]
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -41,7 +53,9 @@ def test_sentences_are_short_and_marks_are_on_the_drawing(device: str) -> None:
     answer = explore(results)
     assert answer is not None
     check_words(answer)
-    check_plot(picture(results))
+    for plot in answer.pictures:
+        assert isinstance(plot, Dots)
+        check_plot(plot)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -73,6 +87,69 @@ def test_means_of_the_sentence_are_those_of_the_rows(device: str) -> None:
     said = [text for text in numbers(answer.sentence) if "." in text]
     assert said == [means[ADAPTIVE], means[PAPERS]]
     assert means[REFINED] in answer.under[-1]
+    assert means[ADAPTIVE] in answer.under[0]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_both_baselines_have_their_times(device: str) -> None:
+    """A run with the paper's kernels may be faster than its baseline and slower than the fastest fp64 run."""
+    results = results_of("pagerank", device)
+    answer, (first, *_) = explore(results), comparisons(results.data)
+    assert answer is not None
+    papers = first.tallies[PAPERS]
+    mean, most = papers.slowdowns
+    assert 1 < mean < most
+    assert [numbers(answer.under[1])[place] for place in (1, 3)] == numbers(f"{units.ratio(mean)} {units.ratio(most)}")
+    rows = {opened_by(row.href): row for row in picture(results).rows if row.href}
+    for pair in papers.pairs:
+        assert pair.fastest is not None
+        baseline, fastest = (units.seconds(run.measurement.median_s) for run in (pair.full, pair.fastest))
+        row, opened = rows[pair.matrix_id], drawer(results, pair.matrix_id)
+        assert row.values[0].text == fastest
+        assert baseline in row.values[-1].low_high
+        assert opened is not None
+        (runs,) = opened.pictures
+        assert isinstance(runs, Dots)
+        times = {each.name: each.values[1].text for each in runs.rows}
+        assert (times[FP64_RUN], times[PAPERS_FP64]) == (fastest, baseline)
+        assert pair.slowdown == 1 or units.ratio(pair.slowdown) in opened.under[0]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_no_speedup_whose_interval_allows_both_answers_is_denied(device: str) -> None:
+    for place in comparisons(results_of("pagerank", device).data):
+        for tally in place.tallies.values():
+            if tally.pays == "no" and tally.interval:
+                assert tally.interval[1] < 1 + EQUIVALENCE["cuda"]
+            if tally.pays == "inconclusive":
+                low, high = tally.interval or (0.0, 0.0)
+                assert low < 1 < high
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_every_graph_of_the_page_is_a_row(device: str) -> None:
+    """Also those of which only the lower triangle ran, and the eyebrow counts all of them."""
+    results = results_of("pagerank", device)
+    answer = explore(results)
+    assert answer is not None
+    ids = [opened_by(row.href) for plot in answer.pictures if isinstance(plot, Dots) for row in plot.rows if row.href]
+    paired = {pair.matrix_id for place in comparisons(results.data) for pairs in place.pairs.values() for pair in pairs}
+    assert sorted(ids) == sorted(paired)
+    counted = numbers(answer.eyebrow.rpartition(" · ")[2])
+    assert sum(map(int, counted)) == len(ids)
+
+
+def test_the_sentence_names_the_first_of_several_devices() -> None:
+    """The page of all devices has the answer of one of them."""
+    parts = [results_of("pagerank", device) for device in DEVICES]
+    together = tuple(m for part in parts for m in part.measurements)
+    features = {matrix_id: known for part in parts for matrix_id, known in part.features.items()}
+    names = {device: name for part in parts for device, name in part.names.items()}
+    both = replace(parts[0], measurements=together, all_measurements=together, features=features, names=names)
+    answer = explore(both)
+    assert answer is not None
+    assert short(parts[0].names[f"recorded:{DEVICES[0]}"]) in answer.sentence
+    assert short(parts[1].names[f"recorded:{DEVICES[1]}"]) not in answer.sentence
 
 
 @pytest.mark.parametrize("device", DEVICES)
