@@ -12,8 +12,16 @@ from gpu_engine.studies.formats import FormatsStudy
 from gpu_engine.studies.pagerank import PagerankStudy
 from gpu_engine.studies.reduced_spmv import ReducedSpmvStudy
 from gpu_engine.studies.scaling import ScalingStudy
+from gpu_engine.studies.solvers import SolversStudy
 
-STUDIES: tuple[Study, ...] = (FormatsStudy(), PagerankStudy(), BatchedStudy(), ScalingStudy(), ReducedSpmvStudy())
+STUDIES: tuple[Study, ...] = (
+    FormatsStudy(),
+    PagerankStudy(),
+    BatchedStudy(),
+    ScalingStudy(),
+    ReducedSpmvStudy(),
+    SolversStudy(),
+)
 
 
 def study(name: str, studies: Sequence[Study] = ()) -> Study:

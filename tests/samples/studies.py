@@ -15,6 +15,8 @@ from tests.samples.formats import study_of
 from tests.samples.pagerank import luxembourg, ran
 from tests.samples.reduced_spmv import every
 from tests.samples.scaling import shared
+from tests.samples.solvers import every as every_solve
+from tests.samples.solvers import traced
 
 FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "")
 """A profile so fast that no real time can be under a floor."""
@@ -76,10 +78,17 @@ def _in_segments(matrices: Sequence[str], device: str) -> Records:
     return [m for matrix in matrices for m in every(matrix, device)], []
 
 
+def _solves(matrices: Sequence[str], device: str) -> Records:
+    """With the residuals of those that have some."""
+    found = [m for matrix in matrices for m in every_solve(matrix, device)]
+    return found, [traced(m) for m in found if m.details.tolerance is None]
+
+
 SAMPLES: dict[str, Callable[[Sequence[str], str], Records]] = {
     "formats": _products,
     "pagerank": _runs,
     "batched": _batches,
     "scaling": _works,
     "reduced_spmv": _in_segments,
+    "solvers": _solves,
 }

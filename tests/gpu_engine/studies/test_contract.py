@@ -23,6 +23,12 @@ FEW: dict[str, dict[str, Any]] = {
     "batched": {"kernels": ["csr/scalar", "scipy/loop"], "batches": [3], "compose": ["uniform"]},
     "scaling": {"devices": [1, 2], "partitionings": ["pCSR"]},
     "reduced_spmv": {"blocks": ["128"]},
+    "solvers": {
+        "system": "definite",
+        "excess": 1.0,
+        "methods": ["cg", "gmres"],
+        "kernels": ["csr/scalar", "sellp/t1", "scipy/solver"],
+    },
 }
 """Parameters that spare time; a study that is not here is measured with its defaults."""
 

@@ -1,0 +1,190 @@
+"""Findings of the `solvers` study: the fastest solve, its share of SpMVs, and conversions that pay back."""
+
+import math
+from functools import lru_cache, partial
+
+from gpu_engine.findings.data import FINDINGS_CACHED, StudyData
+from gpu_engine.findings.finding import (
+    INTERVAL,
+    Finding,
+    against,
+    interval_text,
+    row_of,
+    share_text,
+    with_intervals,
+)
+from gpu_engine.findings.overall_ranking import ComparisonGroup
+from gpu_engine.findings.ranking import NAMED, join
+from gpu_engine.findings.solvers.groups import NONE, Solve, SolveGroup, problems, solve_groups
+from gpu_engine.findings.solvers.tables import best_total, break_even_text
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import scientific
+from gpu_engine.text.words import amount
+
+HEADS = (
+    Head("iterations"),
+    Head("time", "of the solve"),
+    Head(INTERVAL),
+    Head("iteration"),
+    Head("% of roofline"),
+    Head("SpMV", "alone"),
+    Head("share", "of the SpMVs"),
+    Head("conversion"),
+    Head("break-even", "iterations vs CSR"),
+    Head("set-up", "preconditioner"),
+    Head("residual", "relative"),
+    Head("tolerance", "of the library"),
+    Head("note", numeric=False),
+)
+
+
+@lru_cache(FINDINGS_CACHED)
+def findings(data: StudyData) -> tuple[Finding, ...]:
+    """Return a finding per matrix, device, method, preconditioner, and tolerance."""
+    return tuple(_finding(group, data) for group in solve_groups(data))
+
+
+def contests(data: StudyData) -> tuple[ComparisonGroup, ...]:
+    """Return a comparison group per matrix, device, method, preconditioner, and tolerance."""
+    return tuple(_contest(group, data) for group in solve_groups(data))
+
+
+def overview(data: StudyData) -> tuple[str, ...]:
+    """Return a sentence per problem with several preconditioners: the fastest for one solve, with its set-up."""
+    sentences = []
+    for groups in problems(data).values():
+        by_method: dict[str, list[SolveGroup]] = {}
+        for group in groups:
+            by_method.setdefault(group.method, []).append(group)
+        sentences += [text for members in by_method.values() if (text := _on_preconditioners(members, data))]
+    return tuple(sentences)
+
+
+def _on_preconditioners(groups: list[SolveGroup], data: StudyData) -> str:
+    """Return the fastest preconditioner of a method, compared with none; empty with fewer than two."""
+    best = sorted(
+        ((total, group, solve) for group in groups for total, solve in best_total(group)), key=lambda entry: entry[0]
+    )
+    if len(best) < 2:
+        return ""
+    total, group, _ = best[0]
+    name = "no preconditioner" if group.preconditioner == NONE else group.preconditioner
+    text = f"{data.matrix(group.matrix_id).name} on {group.device}, {group.method}: {name} is fastest for one solve"
+    plain = next((entry for entry in best if entry[1].preconditioner == NONE), None)
+    if plain is None or plain is best[0]:
+        return f"{text} ({units.seconds(total)} with set-up)."
+    return f"{text} ({units.seconds(total)} with set-up; without a preconditioner {units.seconds(plain[0])})."
+
+
+def _contest(group: SolveGroup, data: StudyData) -> ComparisonGroup:
+    base = group.baseline
+    return ComparisonGroup(
+        f"{data.matrix(group.matrix_id).name}, {group.title}",
+        group.device,
+        "warm",
+        {solve.label: solve.measurement for solve in group.solves},
+        group.ranking,
+        base.label if base else "",
+        group.method,
+    )
+
+
+def _finding(group: SolveGroup, data: StudyData) -> Finding:
+    base, ranking = group.baseline, group.ranking
+    leading = {m.case for m in ranking.leaders}
+    measured = base.measurement if base else None
+    return Finding(
+        study="solvers",
+        matrix_id=group.matrix_id,
+        device=group.device,
+        cache="warm",
+        title=f"{data.matrix(group.matrix_id).name}, {group.title}",
+        axes=dict(group.axes),
+        leaders=tuple(m.kernel for m in ranking.leaders),
+        decided=ranking.decided,
+        busy=ranking.busy,
+        sentences=_sentences(group),
+        baseline=base.label if base else "",
+        rows=tuple(row_of(s.measurement, s.label, s.measurement.case in leading, measured) for s in group.solves),
+        tabulate=partial(_numbers, group),
+        members=(group.matrix_id,),
+        of=group.method,
+    )
+
+
+def _sentences(group: SolveGroup) -> tuple[str, ...]:
+    ranking = group.ranking
+    if not ranking.measurements:
+        return (_without_time(group),)
+    fastest = next(s for s in group.solves if s.measurement is ranking.measurements[0])
+    facts = [f"{units.seconds(fastest.measurement.median_s)} for {_iterations(fastest)}"]
+    first = ranking.sentence(lambda m: m.kernel, f"on {group.device}, {group.short}", facts)
+    return tuple(filter(None, (first, _over_library(group), _on_share(group), _on_conversion(group))))
+
+
+def _without_time(group: SolveGroup) -> str:
+    """Return why no solve has a time: the note that most of them share."""
+    notes = [solve.measurement.note for solve in group.solves if solve.measurement.note]
+    reason = max(dict.fromkeys(notes), key=notes.count, default="no reason was recorded")
+    return f"{group.short}: no solve has a time ({reason.rstrip('.')})."
+
+
+def _iterations(solve: Solve) -> str:
+    return amount(solve.measurement.details.iterations, "iteration")
+
+
+def _over_library(group: SolveGroup) -> str:
+    """Return the speedup of the fastest Sparsight kernel over the fastest library; empty without both."""
+    if not group.own or group.library is None:
+        return ""
+    own, library = group.own[0], group.library
+    text = against(library.measurement, own.measurement)
+    same = abs((own.measurement.details.iterations or 0) - (library.measurement.details.iterations or 0)) <= 1
+    count = "" if same else f", which needs {_iterations(library)}"
+    return f"{own.label}: {text}{count}."
+
+
+def _on_share(group: SolveGroup) -> str:
+    """Return the share of the SpMVs in the fastest solve with a Sparsight kernel; empty without one."""
+    if not group.own or (share := group.own[0].spmv_share) is None:
+        return ""
+    own = group.own[0]
+    each = units.seconds(own.iteration_s)
+    return f"{own.label}: the SpMVs take {units.percent(share)} of the solve ({each} per iteration)."
+
+
+def _on_conversion(group: SolveGroup) -> str:
+    """Return which conversions pay back before the solve is over; empty without one to judge."""
+    judged = [(solve, pays) for solve in group.own if (pays := group.pays_back(solve)) is not None]
+    if not judged or group.base is None:
+        return ""
+    paying = [solve for solve, pays in judged if pays]
+    if not paying:
+        return f"No conversion pays back within the solve against {group.base.label}."
+    names = [f"{s.label} (after {amount(math.ceil(group.break_even(s) or 0.0), 'iteration')})" for s in paying]
+    return f"Conversion pays back within the solve for {join(names, NAMED)}, against {group.base.label}."
+
+
+def _numbers(group: SolveGroup) -> Table:
+    rows = tuple(_cells(solve, group) for solve in group.solves)
+    return with_intervals(Table(HEADS, rows), [solve.measurement for solve in group.solves])
+
+
+def _cells(solve: Solve, group: SolveGroup) -> tuple[str, ...]:
+    m, details = solve.measurement, solve.measurement.details
+    return (
+        units.count(details.iterations),
+        units.seconds(m.median_s),
+        interval_text(m),
+        units.seconds(solve.iteration_s),
+        share_text(m.roofline_s, m),
+        units.seconds(details.spmv_s),
+        units.percent(solve.spmv_share),
+        units.seconds(details.convert_s),
+        break_even_text(group.break_even(solve)),
+        units.seconds(details.setup_s or None),
+        units.MISSING if details.residual is None else scientific(details.residual),
+        units.MISSING if details.tolerance is None else scientific(details.tolerance),
+        m.note,
+    )

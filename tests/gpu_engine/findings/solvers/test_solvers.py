@@ -1,0 +1,126 @@
+"""Findings of complete solves: the fastest, the share of the SpMVs, and conversions that pay back."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from gpu_engine.findings.finding import Finding
+from gpu_engine.findings.solvers import contests, findings, overview
+from gpu_engine.findings.solvers.groups import SolveGroup, solve_groups
+from gpu_engine.findings.solvers.tables import NEVER, break_even_text, conversions, one_solve
+from gpu_engine.text.units import THIN
+from tests.samples.solvers import LIBRARY, every, failed, shown, solved
+
+CG = (("cg", "none"),)
+
+
+def group(*measurements: object) -> SolveGroup:
+    (only,) = solve_groups(shown(*measurements))  # type: ignore[arg-type]
+    return only
+
+
+def finding(*measurements: object) -> Finding:
+    (only,) = findings(shown(*measurements))  # type: ignore[arg-type]
+    return only
+
+
+def test_solves_with_equal_axes_are_compared() -> None:
+    found = findings(shown(*every(), *every("fem", "cuda:1", CG)))
+    assert [(f.matrix_id, f.device, f.axes["method"], f.axes["preconditioner"]) for f in found] == [
+        ("plane", "cuda:0", "cg", "none"),
+        ("plane", "cuda:0", "cg", "jacobi"),
+        ("plane", "cuda:0", "gmres", "none"),
+        ("plane", "cuda:0", "bicgstab", "none"),
+        ("fem", "cuda:1", "cg", "none"),
+    ]
+    assert {f.baseline for f in found} == {LIBRARY}
+    assert all(f.leaders == ("sellp/t1",) and f.decided for f in found)
+    assert [c.of for c in contests(shown(*every()))] == ["CG", "CG", "GMRES", "BiCGSTAB"]
+
+
+def test_the_sentences_have_the_numbers_that_an_engineer_asks_for() -> None:
+    first, library, share, conversion = (s.replace(THIN, " ") for s in finding(*every(solves=CG)).sentences)
+    assert "sellp/t1 is fastest" in first
+    assert "10.1 ms for 420 iterations" in first
+    assert "speedup 7.92× over cupy/solver (faster)" in library
+    assert "50 %" in share
+    assert "24.0 µs" in share
+    # 1.2 ms of conversion, 6 µs less per iteration than CSR.
+    assert "after 200 iterations" in conversion
+    assert "packed/tile" not in conversion
+
+
+def test_without_a_library_csr_is_the_baseline() -> None:
+    found = finding(*every(solves=CG)[:3])
+    assert found.baseline == "csr/vector"
+    assert [row.word for row in found.rows] == ["faster", "faster", "baseline"]
+
+
+def test_a_conversion_pays_back_after_so_many_iterations_or_never() -> None:
+    slow = solved("packed/tile", iteration_s=31e-6)
+    known = group(solved(), solved("sellp/t1"), slow)
+    by_kernel = {solve.label: known.break_even(solve) for solve in known.solves}
+    assert by_kernel["csr/vector"] is None
+    assert by_kernel["sellp/t1"] == pytest.approx(200)
+    assert by_kernel["packed/tile"] == math.inf
+    assert {solve.label: known.pays_back(solve) for solve in known.solves} == {
+        "csr/vector": None,
+        "sellp/t1": True,
+        "packed/tile": False,
+    }
+    assert [break_even_text(value) for value in (199.2, math.inf, None)] == ["200", NEVER, "–"]
+    rows = conversions(shown(solved(), solved("sellp/t1"), slow)).rows
+    assert [(row[4], row[8], row[9], row[10]) for row in rows] == [
+        ("sellp/t1", "200", "420", "yes"),
+        ("packed/tile", NEVER, "420", "no"),
+    ]
+
+
+def test_a_share_of_the_spmv_that_cannot_be_true_is_withheld() -> None:
+    true, false = solved(spmv_s=15e-6), solved("sellp/t1", spmv_s=50e-6)
+    assert {s.label: s.spmv_share for s in group(true, false).solves} == {
+        "csr/vector": pytest.approx(0.5),
+        "sellp/t1": None,
+    }
+
+
+def test_a_bicgstab_iteration_has_two_spmvs() -> None:
+    (only,) = group(solved(method="bicgstab")).solves
+    assert only.spmv_share == pytest.approx(2 * 18 / 60)
+
+
+def test_the_best_preconditioner_counts_its_set_up() -> None:
+    (sentence,) = overview(shown(*every(solves=(("cg", "none"), ("cg", "jacobi")))))
+    assert "jacobi is fastest for one solve" in sentence
+    table = one_solve(shown(*every()))
+    assert [(row[3], row[4], row[5]) for row in table.rows] == [
+        ("CG", "jacobi", "sellp/t1"),
+        ("CG", "none", "sellp/t1"),
+        ("BiCGSTAB", "none", "sellp/t1"),
+        ("GMRES", "none", "sellp/t1"),
+    ]
+    costly = [replace(m, details=replace(m.details, setup_s=0.02)) for m in every(solves=(("cg", "jacobi"),))]
+    (sentence,) = overview(shown(*every(solves=CG), *costly))
+    assert "no preconditioner is fastest" in sentence
+    assert overview(shown(*every(solves=CG))) == ()
+
+
+def test_different_systems_of_a_matrix_are_different_problems() -> None:
+    changed = [solved(preconditioner="jacobi", more=(("system", "definite"),))]
+    assert overview(shown(*every(solves=CG), *changed)) == ()
+    assert {row[2] for row in one_solve(shown(*every(solves=CG), *changed)).rows} == {"as is", "system definite"}
+
+
+def test_a_failed_solve_has_its_status_and_no_time() -> None:
+    note = "status indefinite: broke down"
+    found = finding(failed("csr/vector", note), failed("sellp/t1", note), failed(LIBRARY, "not installed"))
+    assert (found.leaders, found.baseline) == ((), "")
+    assert note in found.sentences[0]
+    assert {row.reason for row in found.rows} == {note, "not installed"}
+
+
+def test_a_library_that_needs_other_iterations_is_said_to() -> None:
+    library = solved(LIBRARY, iterations=500)
+    assert "500 iterations" in finding(solved(), library).sentences[1]
+    assert "iterations" not in finding(solved(), solved(LIBRARY)).sentences[1]
