@@ -48,6 +48,14 @@ LABELS: Mapping[str, str] = {
     "nodes": "NUMA nodes of virtual devices",
     "layouts": "Layouts",
     "blocks": "Bytes per block",
+    "methods": "Methods",
+    "preconditioners": "Preconditioners",
+    "rtol": "Relative tolerances",
+    "system": "Matrix of the system",
+    "excess": "Excess of the diagonal",
+    "b": "Right-hand side b",
+    "check_every": "Iterations between two tests",
+    "restart": "Restart of GMRES",
     # Generators
     "points": "Points of the stencil",
     "nx": "Cells in x",
@@ -116,6 +124,16 @@ VALUES: Mapping[tuple[str, str], str] = {
     ("triangle", "lower"): "strict lower triangle",
     ("row", "source"): "from its page",
     ("row", "target"): "to its page",
+    ("methods", "cg"): "CG",
+    ("methods", "minres"): "MINRES",
+    ("methods", "bicgstab"): "BiCGSTAB",
+    ("methods", "gmres"): "GMRES",
+    ("system", "as-is"): "as it is",
+    ("system", "definite"): "made symmetric positive definite",
+    ("system", "dominant"): "with a dominant diagonal",
+    ("b", "random"): "random numbers",
+    ("b", "ones"): "all ones",
+    ("b", "point"): "1 in one row",
 }
 """(Parameter, value) → label of the value; other values are their own labels."""
 

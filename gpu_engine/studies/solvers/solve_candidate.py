@@ -156,6 +156,7 @@ class SolveCandidate(Candidate):
         run, plan, method = self._experiment, self._experiment.plan, self._solve.method
         x = self._bench.xp.zeros(system.n)
         tolerance = Tolerance(self._solve.rtol * run.norm, plan.iterations_max)
+        solve: Callable[..., Solution]
         if self._on_host:
             solve = partial(host.solve, method, system)
         else:

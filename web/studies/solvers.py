@@ -1,0 +1,62 @@
+"""Page of the `solvers` study: complete solves of A·x = b."""
+
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.solvers import contests, findings, overview
+from gpu_engine.findings.solvers.tables import conversions, one_solve
+from gpu_engine.studies.solvers import SolversStudy
+from web.components import TitledTable
+from web.figures.base import Figure
+from web.figures.solvers import residuals, shares, times
+from web.studies.answers import solvers as answer
+from web.studies.base import Section, StudyPage, on_cpu
+
+CPU_CAVEAT = (
+    "These timings are from a CPU, where the host launches each step of a method. The shares are different on a GPU."
+)
+
+FIGURES = (
+    Figure("solvers-time", "Time to the tolerance", times.draw, times.summary, times.table, info=times.info),
+    Figure(
+        "solvers-residual",
+        "Convergence",
+        residuals.draw,
+        residuals.summary,
+        residuals.table,
+        info=residuals.info,
+    ),
+    Figure("solvers-share", "Share of the SpMV", shares.draw, shares.summary, shares.table, info=shares.info),
+)
+
+
+def _tables(data: StudyData) -> tuple[TitledTable, ...]:
+    return (
+        TitledTable("Methods and preconditioners for one solve, with set-up", one_solve(data)),
+        TitledTable("Conversions against the fastest CSR kernel", conversions(data)),
+    )
+
+
+SOLVERS = StudyPage(
+    study=SolversStudy(),
+    link="Solvers",
+    title="Solvers of A·x = b",
+    lead="Complete solves by Krylov methods, with the SpMV kernel of each format and by libraries. "
+    "A solve ends when the true residual meets the tolerance.",
+    invitation="Open a square matrix, choose Solvers, and press Measure. CG and MINRES need a symmetric matrix.",
+    findings=findings,
+    explore=answer.explore,
+    drawer=answer.drawer,
+    figures=FIGURES,
+    contests=contests,
+    what="systems",
+    overview=overview,
+    caveat=lambda data: CPU_CAVEAT if on_cpu(data) else "",
+    sections=(
+        Section(
+            "one-solve",
+            "One solve, and conversions that pay back",
+            _tables,
+            ("Break-even: time of the conversion / time that an iteration saves against the fastest CSR kernel.",),
+        ),
+    ),
+    with_traces=True,
+)
