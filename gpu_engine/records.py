@@ -393,7 +393,8 @@ class Trace:
         "Arrays by name, for PageRank: `gamma`; `read` and `written`: segments (0: values without segments). Seconds "
         "of the phases: `pull_s` (SpMV, teleport, sums), `norm_s` (sums to γ and the next base); `scale_s` "
         "(‖p‖₁ = 1 at a change of precision), `convert_s` (segments to fp64, in place). `gather_s`: seconds of the "
-        "probe that gathers p at this precision, 0 without a probe."
+        "probe that gathers p at this precision, 0 without a probe. For solvers: `iteration` of each test of "
+        "convergence, and `residual`, ‖r‖ / ‖b‖ of the recurrence."
     )
 
 

@@ -96,11 +96,11 @@ class _Functions:
         """Implement `BoundSolver`."""
         counter, system = _Counter(self._matrix), self._system
         shape, dtype = (system.n, system.n), np.dtype(np.float64)
-        counted = self._linalg.LinearOperator(shape, matvec=counter.multiply, dtype=dtype)
+        counting = self._linalg.LinearOperator(shape, matvec=counter.multiply, dtype=dtype)
         more: dict[str, Any] = {"callback": counter.count}
         if system.method == "gmres":
             more["callback_type"] = "pr_norm"
-        x, info = self._call(counted, tolerance, **more)
+        x, info = self._call(counting, tolerance, **more)
         iterations = counter.iterations
         if system.method == "gmres" and not self._is_scipy:
             # The callback is called once per cycle, which has one more SpMV than iterations.

@@ -136,30 +136,30 @@ def _iterations(solve: Solve) -> str:
 
 def _over_library(group: SolveGroup) -> str:
     """Return the speedup of the fastest Sparsight kernel over the fastest library; empty without both."""
-    if not group.own or group.library is None:
+    if not group.built_in or group.library is None:
         return ""
-    own, library = group.own[0], group.library
-    text = against(library.measurement, own.measurement)
-    same = abs((own.measurement.details.iterations or 0) - (library.measurement.details.iterations or 0)) <= 1
+    fastest, library = group.built_in[0], group.library
+    text = against(library.measurement, fastest.measurement)
+    same = abs((fastest.measurement.details.iterations or 0) - (library.measurement.details.iterations or 0)) <= 1
     count = "" if same else f", which needs {_iterations(library)}"
-    return f"{own.label}: {text}{count}."
+    return f"{fastest.label}: {text}{count}."
 
 
 def _on_share(group: SolveGroup) -> str:
     """Return the share of the SpMVs in the fastest solve with a Sparsight kernel; empty without one."""
-    if not group.own or (share := group.own[0].spmv_share) is None:
+    if not group.built_in or (share := group.built_in[0].spmv_share) is None:
         return ""
-    own = group.own[0]
-    each = units.seconds(own.iteration_s)
-    return f"{own.label}: the SpMVs take {units.percent(share)} of the solve ({each} per iteration)."
+    fastest = group.built_in[0]
+    each = units.seconds(fastest.iteration_s)
+    return f"{fastest.label}: the SpMVs take {units.percent(share)} of the solve ({each} per iteration)."
 
 
 def _on_conversion(group: SolveGroup) -> str:
     """Return which conversions pay back before the solve is over; empty without one to judge."""
-    judged = [(solve, pays) for solve in group.own if (pays := group.pays_back(solve)) is not None]
-    if not judged or group.base is None:
+    verdicts = [(solve, pays) for solve in group.built_in if (pays := group.pays_back(solve)) is not None]
+    if not verdicts or group.base is None:
         return ""
-    paying = [solve for solve, pays in judged if pays]
+    paying = [solve for solve, pays in verdicts if pays]
     if not paying:
         return f"No conversion pays back within the solve against {group.base.label}."
     names = [f"{s.label} (after {amount(math.ceil(group.break_even(s) or 0.0), 'iteration')})" for s in paying]

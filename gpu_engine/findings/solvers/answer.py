@@ -59,17 +59,17 @@ class Answer:
     @property
     def spmv_share(self) -> float | None:
         """Median share of the SpMVs in the fastest solves; None if no share is known."""
-        shares = [share for each in self.compared if (share := each.group.own[0].spmv_share) is not None]
+        shares = [share for each in self.compared if (share := each.group.built_in[0].spmv_share) is not None]
         return median(shares) if shares else None
 
     @property
     def paying(self) -> tuple[int, int]:
-        """Number of solves in which some conversion pays back, and of those in which one can be judged."""
-        judged = [
-            [pays for solve in each.group.own if (pays := each.group.pays_back(solve)) is not None]
+        """Number of solves in which some conversion pays back, and of those with a conversion."""
+        known = [
+            [pays for solve in each.group.built_in if (pays := each.group.pays_back(solve)) is not None]
             for each in self.compared
         ]
-        return sum(any(each) for each in judged), sum(bool(each) for each in judged)
+        return sum(any(each) for each in known), sum(bool(each) for each in known)
 
 
 def answers(data: StudyData) -> tuple[Answer, ...]:
@@ -93,8 +93,8 @@ def _by_method(groups: Sequence[SolveGroup]) -> dict[str, Compared]:
 
 def pair_of(group: SolveGroup) -> Pair | None:
     """Return the fastest library and the fastest Sparsight kernel; None without both, or with noisy timings."""
-    if group.ranking.busy or group.library is None or not group.own:
+    if group.ranking.busy or group.library is None or not group.built_in:
         return None
-    library, own = group.library.measurement, group.own[0].measurement
-    speedup = gain(library, own)
-    return Pair(Run(library), Run(own), speedup) if speedup else None
+    library, other = group.library.measurement, group.built_in[0].measurement
+    speedup = gain(library, other)
+    return Pair(Run(library), Run(other), speedup) if speedup else None

@@ -1,7 +1,7 @@
 """Solves: what follows from the record of one, and groups of comparable ones."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -117,7 +117,7 @@ class SolveGroup:
         return tuple(solve for solve in self.timed if solve.measurement.state == "ok")
 
     @cached_property
-    def own(self) -> tuple[Solve, ...]:
+    def built_in(self) -> tuple[Solve, ...]:
         """Converged solves with Sparsight kernels."""
         return tuple(solve for solve in self.converged if not solve.is_library)
 
@@ -135,7 +135,7 @@ class SolveGroup:
     @property
     def base(self) -> Solve | None:
         """Fastest solve with a kernel of CSR; None without one."""
-        return next((solve for solve in self.own if solve.measurement.format == BASE_FORMAT), None)
+        return next((solve for solve in self.built_in if solve.measurement.format == BASE_FORMAT), None)
 
     @property
     def baseline(self) -> Solve | None:
@@ -217,12 +217,6 @@ def problems(data: StudyData) -> dict[Key, tuple[SolveGroup, ...]]:
     for group in solve_groups(data):
         by_problem.setdefault(group.problem, []).append(group)
     return {key: tuple(groups) for key, groups in by_problem.items()}
-
-
-def fastest_of(groups: Sequence[SolveGroup]) -> SolveGroup | None:
-    """Return the group with the fastest converged solve, including the set-up; None without one."""
-    timed = [(solve.total_s, number) for number, group in enumerate(groups) for solve in group.own if solve.total_s]
-    return groups[min(timed)[1]] if timed else None
 
 
 def _fastest_first(solve: Solve) -> tuple[bool, float]:

@@ -39,7 +39,7 @@ def one_solve(data: StudyData) -> Table:
 
 def best_total(group: SolveGroup) -> list[tuple[float, Solve]]:
     """Return the fastest solve of a group with Sparsight kernels and its seconds with set-up; empty without one."""
-    timed = [(total, solve) for solve in group.own if (total := solve.total_s)]
+    timed = [(total, solve) for solve in group.built_in if (total := solve.total_s)]
     return sorted(timed, key=lambda pair: pair[0])[:1]
 
 
@@ -58,7 +58,7 @@ def conversions(data: StudyData) -> Table:
     )
     rows: list[tuple[str, ...]] = []
     for group in solve_groups(data):
-        for solve in group.own:
+        for solve in group.built_in:
             needed = group.break_even(solve)
             if needed is None or group.base is None:
                 continue

@@ -8,7 +8,7 @@ from gpu_engine.competitors.solvers import PRECONDITIONERS as LIBRARY_PRECONDITI
 from gpu_engine.competitors.solvers import find_solver, solver_names
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError, quote
-from gpu_engine.findings import solvers as found
+from gpu_engine.findings import solvers as solver_findings
 from gpu_engine.formats import find_kernel, kernel_names
 from gpu_engine.measure import Bench
 from gpu_engine.parameters import find_by_name, parameter
@@ -99,7 +99,7 @@ class SolversStudy:
 
     name = "solvers"
     details = SolverDetails
-    findings = staticmethod(found.findings)
+    findings = staticmethod(solver_findings.findings)
     question = "How long until A·x = b is solved, how much of it is the SpMV, and does another format pay back?"
     several = False
     backends = BACKENDS

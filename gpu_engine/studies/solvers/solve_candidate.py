@@ -110,13 +110,13 @@ class SolveCandidate(Candidate):
         every = 1 if self._solve.method.cycles else solution.check_every
         norms = [*enumerate(solution.residuals, first)]
         step = max(1, -(-len(norms) // POINTS_MAX))
-        shown = norms if step == 1 else [*norms[:-1:step], norms[-1]]
+        points = norms if step == 1 else [*norms[:-1:step], norms[-1]]
         yield Trace(
             self._case.key,
             {
                 # The last iterations before a check are frozen.
-                "iteration": tuple(float(min(number * every, solution.iterations)) for number, _ in shown),
-                "residual": tuple(float(f"{norm / self._experiment.norm:.6g}") for _, norm in shown),
+                "iteration": tuple(float(min(number * every, solution.iterations)) for number, _ in points),
+                "residual": tuple(float(f"{norm / self._experiment.norm:.6g}") for _, norm in points),
             },
         )
 

@@ -71,10 +71,8 @@ def headings(visible: Sequence[Panel[Row]]) -> list[str]:
 def way(group: SolveGroup) -> str:
     """Return the method and the preconditioner: `CG, jacobi`."""
     extra = () if group.preconditioner == NONE else (group.preconditioner,)
-    kept = ("check_every", "restart")
-    return ", ".join(
-        (group.method, *extra, *(axis_text(name, group.axes[name]) for name in kept if name in group.axes))
-    )
+    options = (axis_text(name, group.axes[name]) for name in ("check_every", "restart") if name in group.axes)
+    return ", ".join((group.method, *extra, *options))
 
 
 def look(group: SolveGroup, names: Sequence[str]) -> tuple[str, str]:

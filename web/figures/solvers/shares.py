@@ -46,7 +46,7 @@ def info(data: StudyData) -> Panels[Row]:
 
 
 def _rows(group: SolveGroup) -> list[Row]:
-    known = [(solve, share) for solve in group.own if (share := solve.spmv_share) is not None]
+    known = [(solve, share) for solve in group.built_in if (share := solve.spmv_share) is not None]
     return [Row(way(group), group, solve, share, rank) for rank, (solve, share) in enumerate(known)]
 
 
@@ -55,12 +55,12 @@ def draw(info: Panels[Row]) -> go.Figure:
     if not info.panels:
         return blank(NO_SHARE)
     visible = info.visible
-    drawn = [[row for row in panel.rows if row.rank < KERNELS_MAX] for panel in visible]
-    labels = [[escape(row.label) for row in rows] for rows in drawn]
-    formats = list(dict.fromkeys(row.solve.measurement.format for rows in drawn for row in rows))
+    visible_rows = [[row for row in panel.rows if row.rank < KERNELS_MAX] for panel in visible]
+    labels = [[escape(row.label) for row in rows] for rows in visible_rows]
+    formats = list(dict.fromkeys(row.solve.measurement.format for rows in visible_rows for row in rows))
     figure = markers.bar_panels(headings(visible), labels, len(formats), "overlay", ROW_PX)
     legend = Legend()
-    for number, rows in enumerate(drawn, start=1):
+    for number, rows in enumerate(visible_rows, start=1):
         for name in formats:
             alike = [row for row in rows if row.solve.measurement.format == name]
             if alike:
@@ -117,6 +117,6 @@ def summary(info: Panels[Row]) -> str:
         ("A faster SpMV can shorten a solve by at most this share.",),
         (
             "The SpMV alone is timed in the same rounds, back to back with the same layout.",
-            f"Only the {KERNELS_MAX} fastest kernels of each method are drawn; the table has all." if hidden else "",
+            f"Only the {KERNELS_MAX} fastest kernels per method are drawn; the table has all." if hidden else "",
         ),
     )

@@ -57,9 +57,9 @@ def _sentence(answer: Answer) -> str:
     parts = [f"Solves have a speedup of {units.ratio(answer.tally.mean)} over {answer.library}"]
     if answer.spmv_share is not None:
         parts.append(f"SpMVs take {units.percent(answer.spmv_share)} of the time")
-    paying, judged = answer.paying
-    if judged:
-        parts.append(f"another format pays back in {paying} of {judged}")
+    paying, known = answer.paying
+    if known:
+        parts.append(f"another format pays back in {paying} of {known}")
     return f"{', '.join(parts[:-1])}, and {parts[-1]}." if len(parts) > 1 else f"{parts[0]}."
 
 
@@ -132,7 +132,7 @@ def drawer(results: Results, matrix_id: str) -> Drawer | None:
             groups = [
                 group
                 for group in solve_groups(results.data)
-                if (group.matrix_id, group.device) == (matrix_id, answer.device) and group.own
+                if (group.matrix_id, group.device) == (matrix_id, answer.device) and group.built_in
             ]
             return _drawer(compared, groups, answer, results)
     return None
@@ -140,13 +140,13 @@ def drawer(results: Results, matrix_id: str) -> Drawer | None:
 
 def _drawer(compared: list[Compared], groups: list[SolveGroup], answer: Answer, results: Results) -> Drawer:
     best = min(compared, key=lambda each: each.pair.other.measurement.median_s or 0.0)
-    group, own = best.group, best.group.own[0]
+    group, fastest = best.group, best.group.built_in[0]
     time, library = (units.seconds(run.measurement.median_s) for run in (best.pair.other, best.pair.full))
     word = verdict_text(best.pair.verdict)
     return Drawer(
         title=results.data.matrix(group.matrix_id).name,
         eyebrow=f"Solves of A·x = b {_goals(answer)} · {measured_on(answer.device)}",
-        sentence=f"{group.method} with {own.label} takes {time}, {answer.library} {library}: {word}, "
+        sentence=f"{group.method} with {fastest.label} takes {time}, {answer.library} {library}: {word}, "
         f"{units.ratio(best.pair.speedup)}.",
         pictures=(_times(groups),),
         facts=tuple(
@@ -162,7 +162,7 @@ def _drawer(compared: list[Compared], groups: list[SolveGroup], answer: Answer, 
 
 def _times(groups: list[SolveGroup]) -> Dots:
     """Return a row per method and preconditioner: the time of its fastest kernel, iterations, and share."""
-    best_s = [group.own[0].measurement.median_s or 0.0 for group in groups]
+    best_s = [group.built_in[0].measurement.median_s or 0.0 for group in groups]
     axis = log_axis(best_s, through=None)
     ordered = sorted(zip(best_s, groups, strict=True), key=lambda pair: pair[0])
     rows = tuple(_time_row(time_s, group, axis) for time_s, group in ordered)
@@ -171,17 +171,17 @@ def _times(groups: list[SolveGroup]) -> Dots:
 
 
 def _time_row(time_s: float, group: SolveGroup, axis: Axis) -> DotRow:
-    own = group.own[0]
-    m = own.measurement
+    fastest = group.built_in[0]
+    m = fastest.measurement
     low, high = m.shown_ci_s
     form = SERIES[group.method].form if group.method in SERIES else "circle"
     dot = axis.dot(time_s, form, "of-none", low=low, high=high, text=units.seconds)
-    values = own.label, units.count(m.details.iterations), units.seconds(time_s), units.percent(own.spmv_share)
+    values = fastest.label, units.count(m.details.iterations), units.seconds(time_s), units.percent(fastest.spmv_share)
     return DotRow(group.title, "", (dot,), tuple(map(DotValue, values)))
 
 
 def _conversions(group: SolveGroup) -> str:
     """Return the iterations after which each conversion pays back; empty without one."""
-    needed = [(solve.label, group.break_even(solve)) for solve in group.own]
+    needed = [(solve.label, group.break_even(solve)) for solve in group.built_in]
     known = [f"{label} after {break_even_text(count)}" for label, count in needed if count is not None]
     return ", ".join(known).replace("after never", "never")
