@@ -103,6 +103,8 @@ LABELS: Mapping[str, str] = {
     "n_cols": "Columns",
     "reach": "Distance of neighbors",
     "rails": "Dense rails",
+    "peclet": "Cell Péclet number",
+    "scheme": "Differences of the convection",
 }
 """Parameter → its label."""
 

@@ -7,6 +7,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import TooLargeError
 from gpu_engine.generators import (
     circuit,
+    convection,
     delaunay,
     dense_rows,
     fem,
@@ -46,6 +47,7 @@ GENERATORS: tuple[Generator, ...] = (
     linear_program.GENERATOR,
     rectangular.GENERATOR,
     circuit.GENERATOR,
+    convection.GENERATOR,
 )
 NNZ_MAX = 500_000_000
 

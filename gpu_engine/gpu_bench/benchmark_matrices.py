@@ -32,6 +32,7 @@ Group = Literal[
     "shared links",
     "definite",
     "unsymmetric",
+    "convection",
 ]
 
 
@@ -51,7 +52,8 @@ class Subject:
             `batch …`: small ones, random, with equal rows, with few nonempty rows, and of the batched SpMV paper;
             `shared`: large ones for several devices; `shared skewed`: equal rows have unequal nonzeros; `shared ratio`:
             two row lengths; `shared paper`: of the MSREP paper; `shared parts`: partitions are generated on the
-            devices; `shared links`: graphs with few links; `definite`, `unsymmetric`: for systems that are solved
+            devices; `shared links`: graphs with few links; `definite`, `unsymmetric`: for systems that are solved;
+            `convection`: systems as they are
     source    `generated(…)` or `collected(…)`
     orders    reorderings to measure as well
     stand_in  source of a synthetic stand-in, which is measured if the matrix is not available

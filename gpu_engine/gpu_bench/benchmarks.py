@@ -15,6 +15,7 @@ from gpu_engine.gpu_bench import (
     reduced_spmv,
     scaling,
     scaling_tables,
+    solvers,
 )
 from gpu_engine.gpu_bench.batch_matrices import BATCH_SUBJECTS
 from gpu_engine.gpu_bench.benchmark_matrices import GRAPH_SUBJECTS, SUBJECTS, Subject
@@ -79,6 +80,7 @@ SPECIFIC: Mapping[str, Benchmark] = {
     "scaling": Benchmark(
         MULTIGPU_MATRICES, scaling.passes, scaling_tables.TABLES, measure_one=scaling.measure, sized=multigpu_matrices
     ),
+    "solvers": Benchmark(solvers.SUBJECTS, solvers.passes, solvers.TABLES),
 }
 """Benchmarks of the studies whose papers determine the measurements, by study name."""
 

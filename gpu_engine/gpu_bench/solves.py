@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import Any, get_args
 
 import numpy as np
-import scipy.sparse
 
 from gpu_engine.competitors.library_calls import cupyx_matrix
 from gpu_engine.csr_matrix import CsrMatrix
@@ -17,6 +16,7 @@ from gpu_engine.gpu_bench.calls import OURS, reason, run, whole
 from gpu_engine.measure import Bench, Timed
 from gpu_engine.operators import Choose, operator
 from gpu_engine.recordings.files import generated
+from gpu_engine.studies.solvers.systems import SystemName, make_system
 
 LIBRARY_MATRIX = "own matrix"
 
@@ -25,6 +25,9 @@ SOLVERS = {"definite": "cg", "unsymmetric": "gmres"}
 
 EXCESS = {"definite": 1e-3, "unsymmetric": 1e-2}
 """Excess of the diagonal over the sum of its row; a smaller one means more SpMVs per solve."""
+
+MADE: dict[str, SystemName] = {"definite": "definite", "unsymmetric": "dominant"}
+"""Group of systems → how the study `solvers` makes them."""
 
 RTOL = 1e-8
 STEPS_MAX = 2000
@@ -76,15 +79,7 @@ def system(matrix: CsrMatrix, group: str) -> CsrMatrix:
 
     `definite`: symmetric, so positive definite; `unsymmetric`: each row scaled to a diagonal of 1.
     """
-    graph = abs(matrix.to_scipy())
-    if group == "definite":
-        graph = graph + graph.T
-    graph = (graph - scipy.sparse.diags_array(graph.diagonal(), format="csr")).tocsr()
-    graph.eliminate_zeros()
-    sums = graph.sum(axis=1)
-    diagonal = (1 + EXCESS[group]) * np.where(sums > 0, sums, 1.0)
-    dominant = scipy.sparse.diags_array(diagonal) - graph
-    return CsrMatrix.from_scipy(dominant if group == "definite" else scipy.sparse.diags_array(1 / diagonal) @ dominant)
+    return make_system(matrix, MADE[group], EXCESS[group])
 
 
 def measure(name: str, group: str, host: CsrMatrix, bench: Bench) -> Iterator[SolveTimes]:

@@ -80,6 +80,12 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         {"n": 80, "degree": 0.0, "rails": 1, "fill": 1.0, "values": "ones"},
         {"n": 5, "rails": 5, "fill": 0.5},
     ],
+    "convection": [
+        {"nx": 1, "ny": 1},
+        {"nx": 12, "ny": 7},
+        {"nx": 5, "ny": 4, "nz": 3, "peclet": 0.5, "scheme": "central"},
+        {"nx": 3, "ny": 1, "nz": 40, "peclet": 1e4},
+    ],
 }
 CALLS = [(name, params) for name, calls in SMALL.items() for params in calls]
 BY_ROWS = [call for call in CALLS if find_generator(call[0]).by_rows]

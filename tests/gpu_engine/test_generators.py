@@ -470,9 +470,32 @@ def test_circuits_are_symmetric_with_a_diagonal_and_rails() -> None:
     assert arrow.nnz == 298
 
 
+@pytest.mark.parametrize("nz", [1, 4])
+@pytest.mark.parametrize("scheme", ["upwind", "central"])
+def test_convection_is_diffusion_and_wind_along_each_axis(scheme: str, nz: int) -> None:
+    wind = 0.5
+    low, middle, high = (-wind, wind, 0.0) if scheme == "upwind" else (-wind / 2, 0.0, wind / 2)
+
+    def along(n: int) -> Any:
+        diagonals = [-1.0 + low, 2.0 + middle, -1.0 + high]
+        return scipy.sparse.diags_array(diagonals, offsets=[-1, 0, 1], shape=(n, n)).toarray()
+
+    x, y, z = along(6), along(5), along(nz) if nz > 1 else np.zeros((1, 1))
+    one = [np.eye(n) for n in (nz, 5, 6)]
+    expected = (
+        np.kron(np.kron(z, one[1]), one[2]) + np.kron(np.kron(one[0], y), one[2]) + np.kron(np.kron(one[0], one[1]), x)
+    )
+    params = {"nx": 6, "ny": 5, "nz": nz, "peclet": wind, "scheme": scheme}
+    matrix = generate("convection", params)
+    np.testing.assert_allclose(matrix.to_scipy().toarray(), expected)
+    maker = find_generator("convection")
+    assert matrix.nnz == maker.estimate_nnz(parse_params(maker.Params, params))
+
+
 @pytest.mark.parametrize(
     ("name", "params", "words"),
     [
+        ("convection", {"nx": 2000, "ny": 2000, "nz": 2000}, "8000000000 points; expected at most 2147483647"),
         ("delauny", {}, "no generator 'delauny'; known: stencil, fem, delaunay, rgg"),
         ("rmat", {"scale": 0}, "scale is '0'; expected a whole number from 1 to 28"),
         ("rmat", {"edgefactor": 4}, "no parameter 'edgefactor'; known: scale, edge_factor"),

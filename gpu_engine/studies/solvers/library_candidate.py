@@ -57,6 +57,7 @@ class LibrarySolve(Candidate):
             self._tolerance = tightest(bound.solve, norm_of, solve.rtol, solve.rtol * run.norm)
             answer = bound.count(self._tolerance)
             self._bench.stopwatch.synchronize()
+        self._bench.stopwatch.take_back()
         self._bound = bound
         self.fields = {
             "iterations": answer.iterations,
