@@ -26,6 +26,9 @@ PRECONDITIONERS = ("none", "jacobi")
 TRIES, MARGIN = 8, 1.1
 """Tolerances to try, and the factor by which each is tighter than the residual of the one before asks for."""
 
+PROGRESS = 0.99
+"""Factor by which a tighter tolerance must reduce the residual; otherwise the search ends."""
+
 LEAST = 1e-16
 """Smallest tolerance that a library is given."""
 
@@ -205,10 +208,11 @@ def tightest(solve: Callable[[float], Any], norm_of: Callable[[Any], float], rto
     """
     tolerance, norm = rtol, float("inf")
     for _ in range(TRIES):
-        norm = norm_of(solve(tolerance))
+        before, norm = norm, norm_of(solve(tolerance))
         if norm <= bound:
             return tolerance
-        if tolerance <= LEAST or not np.isfinite(norm):
+        # A solve that ends at its most iterations gains nothing from a tighter tolerance.
+        if tolerance <= LEAST or not norm < PROGRESS * before:
             break
         tolerance = max(tolerance / (MARGIN * max(norm / bound, MARGIN)), LEAST)
     raise KernelError(f"The library did not converge: ‖b − A·x‖ is {norm:.3g}, above {bound:.3g}, for all tolerances.")

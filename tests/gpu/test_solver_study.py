@@ -7,10 +7,11 @@ import pytest
 from gpu_engine.generators import generate
 from gpu_engine.measure import open_bench
 from gpu_engine.records import DeviceInfo, MatrixInfo, Measurement, Trace
-from gpu_engine.studies.solvers import SolversParams, SolversStudy
+from gpu_engine.studies.solvers import MethodName, SolversParams, SolversStudy
 
 pytestmark = pytest.mark.usefixtures("gpu")
 
+METHODS: tuple[MethodName, ...] = ("cg", "minres", "bicgstab", "gmres")
 KERNELS = ("csr/vector", "split/tile", "sellp/t1", "packed/tile")
 WARP = ("warp/check-10", "warp/check-0", "warp/captured")
 
@@ -28,15 +29,14 @@ def measured(gpu: DeviceInfo, params: SolversParams, generator: str = "stencil")
 
 @pytest.mark.parametrize("preconditioner", ["none", "jacobi", "block-jacobi:4", "chebyshev", "ic"])
 def test_every_method_solves_with_every_kernel(gpu: DeviceInfo, preconditioner: str) -> None:
-    methods = ("cg", "minres", "bicgstab", "gmres")
     records = measured(
-        gpu, SolversParams(methods=methods, preconditioners=(preconditioner,), kernels=KERNELS, sampling="fixed")
+        gpu, SolversParams(methods=METHODS, preconditioners=(preconditioner,), kernels=KERNELS, sampling="fixed")
     )
     solves = [m for m in records if isinstance(m, Measurement)]
     assert {m.state for m in solves} == {"ok"}, {m.case: m.note for m in solves if m.state != "ok"}
     assert all(m.details.residual <= 1.000001e-8 for m in solves)
     assert all(m.details.spmv_s for m in solves)
-    for method in methods:
+    for method in METHODS:
         iterations = [m.details.iterations for m in solves if m.axes["method"] == method]
         # Kernels add in another order.
         assert max(iterations) - min(iterations) <= max(2, min(iterations) // 10)
@@ -47,10 +47,9 @@ def test_every_method_solves_with_every_kernel(gpu: DeviceInfo, preconditioner: 
 
 @pytest.mark.parametrize("preconditioner", ["none", "jacobi"])
 def test_cupy_solves_the_same_system(gpu: DeviceInfo, preconditioner: str) -> None:
-    methods = ("cg", "minres", "bicgstab", "gmres")
-    params = SolversParams(methods=methods, preconditioners=(preconditioner,), kernels=("csr/vector", "cupy/solver"))
+    params = SolversParams(methods=METHODS, preconditioners=(preconditioner,), kernels=("csr/vector", "cupy/solver"))
     solves = {(m.axes["method"], m.kernel): m for m in measured(gpu, params) if isinstance(m, Measurement)}
-    for method in methods:
+    for method in METHODS:
         own, library = solves[method, "csr/vector"], solves[method, "cupy/solver"]
         assert own.state == "ok", own.note
         # A function of CuPy that raises is skipped, with its error as the note.
@@ -63,8 +62,7 @@ def test_cupy_solves_the_same_system(gpu: DeviceInfo, preconditioner: str) -> No
 
 
 def test_warp_solves_the_same_system_in_three_modes(gpu: DeviceInfo) -> None:
-    methods = ("cg", "minres", "bicgstab", "gmres")
-    params = SolversParams(methods=methods, preconditioners=("none", "jacobi"), kernels=("csr/vector", *WARP))
+    params = SolversParams(methods=METHODS, preconditioners=("none", "jacobi"), kernels=("csr/vector", *WARP))
     solves = [m for m in measured(gpu, params) if isinstance(m, Measurement) and m.kernel in WARP]
     if importlib.util.find_spec("warp") is None:
         assert {m.state for m in solves} == {"skipped"}

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from gpu_engine.cuda.load import CudaSource, digest
@@ -73,6 +74,8 @@ class SolveCandidate(Candidate):
             raise KernelError(f"status {solution.status.name.lower()}: {solution}")
         run.launches[self.kernel] = launch
         x = solution.x.copy() if self._on_host else solution.x.get()
+        # The residuals are needed after the rounds, x is not.
+        self._solution = replace(solution, x=None)
         self.fields = {
             **conversion,
             "iterations": solution.iterations,

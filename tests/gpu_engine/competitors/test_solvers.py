@@ -87,7 +87,8 @@ def test_a_library_that_meets_no_bound_fails(norm: Callable[[Any], float]) -> No
     calls: list[float] = []
     with pytest.raises(KernelError, match="did not converge"):
         tightest(calls.append, norm, 1e-6, 1e-6)
-    assert 1 <= len(calls) <= solvers.TRIES
+    # A tighter tolerance gained nothing.
+    assert len(calls) <= 2
 
 
 def test_a_function_that_raises_skips_its_case() -> None:

@@ -17,7 +17,7 @@ from gpu_engine.gpu_bench.solvers import METHODS, SUBJECTS, TABLES, is_large, pa
 from gpu_engine.gpu_bench.solves import SYSTEMS
 from gpu_engine.parameters import parse_params
 from gpu_engine.recordings.files import MatrixRecord, Recording, generated
-from gpu_engine.records import DeviceInfo, MatrixInfo
+from gpu_engine.records import BACKENDS, Backend, DeviceInfo, MatrixInfo
 from gpu_engine.studies.solvers import SolversParams, SolversStudy
 from tests.gpu_engine.gpu_bench.sections import cells, sections
 from tests.samples.solvers import LIBRARY, every, traced
@@ -39,8 +39,8 @@ def test_the_systems_are_those_of_complete_solves_and_more() -> None:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
-@pytest.mark.parametrize("backend", ["cpu", "cuda"])
-def test_every_pass_has_cases_and_no_case_is_in_two(subject: Subject, backend: str) -> None:
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_pass_has_cases_and_no_case_is_in_two(subject: Subject, backend: Backend) -> None:
     device = dataclasses.replace(GPU, backend=backend)
     made = list(passes(subject, backend, 15))
     keys = [[case.key for case in SolversStudy().cases(p, [MatrixInfo("m", "m", 9, 9, 9)], device)] for p in made]

@@ -78,11 +78,8 @@ def test_the_table_of_residuals_has_the_iterations_to_each_goal() -> None:
 
 def test_shares_are_those_of_the_fastest_kernels_and_the_table_has_all() -> None:
     info = shares.info(shown(*every(solves=(("cg", "none"),))))
-    assert [(row.solve.label, row.share) for row in info.panels[0].rows] == [
-        ("sellp/t1", pytest.approx(0.5)),
-        ("packed/tile", pytest.approx(15 / 27)),
-        ("csr/vector", pytest.approx(0.6)),
-    ]
+    assert [row.solve.label for row in info.panels[0].rows] == ["sellp/t1", "packed/tile", "csr/vector"]
+    assert [row.share for row in info.panels[0].rows] == pytest.approx([0.5, 15 / 27, 0.6])
     assert [row[9] for row in shares.table(info).rows] == ["200", "33,334", "–"]
     assert len(shares.draw(info).data) == 3
 
