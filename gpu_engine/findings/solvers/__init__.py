@@ -120,6 +120,8 @@ def _sentences(group: SolveGroup) -> tuple[str, ...]:
     fastest = next(s for s in group.solves if s.measurement is ranking.measurements[0])
     facts = [f"{units.seconds(fastest.measurement.median_s)} for {_iterations(fastest)}"]
     first = ranking.sentence(lambda m: m.kernel, f"on {group.device}, {group.short}", facts)
+    if ranking.busy:
+        return (first,)
     return tuple(filter(None, (first, _over_library(group), _on_share(group), _on_conversion(group))))
 
 
@@ -127,7 +129,7 @@ def _without_time(group: SolveGroup) -> str:
     """Return why no solve has a time: the note that most of them share."""
     notes = [solve.measurement.note for solve in group.solves if solve.measurement.note]
     reason = max(dict.fromkeys(notes), key=notes.count, default="no reason was recorded")
-    return f"{group.short}: no solve has a time ({reason.rstrip('.')})."
+    return f"No solve has a time: {reason.rstrip('.')}."
 
 
 def _iterations(solve: Solve) -> str:

@@ -13,6 +13,7 @@ from gpu_engine.records import Measurement, Trace
 from gpu_engine.solvers import METHODS
 from gpu_engine.text.axes import axis_text
 from gpu_engine.text.units import scientific
+from gpu_engine.verdicts.verdict import compare
 
 METHOD, PRECONDITIONER, RTOL = "method", "preconditioner", "rtol"
 """Axes of every case."""
@@ -184,9 +185,15 @@ class SolveGroup:
         return convert_s / saved if saved > 0 else math.inf
 
     def pays_back(self, solve: Solve) -> bool | None:
-        """Return whether the conversion pays back before the solve is over; None without a break-even."""
+        """Return whether the conversion pays back before the solve is over; None without a break-even.
+
+        The solve must be faster than that with CSR by its verdict too.
+        """
         needed = self.break_even(solve)
-        return None if needed is None else needed <= solve.measurement.details.iterations
+        if needed is None or self.base is None:
+            return None
+        faster = compare(self.base.measurement, solve.measurement).kind == "faster"
+        return faster and needed <= solve.measurement.details.iterations
 
 
 PROBLEM = ("system", "excess", "b", "seed")

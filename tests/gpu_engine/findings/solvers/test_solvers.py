@@ -77,6 +77,20 @@ def test_a_conversion_pays_back_after_so_many_iterations_or_never() -> None:
     ]
 
 
+def test_a_conversion_does_not_pay_back_if_the_solve_is_not_faster_by_its_verdict() -> None:
+    vague = solved("sellp/t1", ci_low_s=9e-3, ci_high_s=13e-3, q3_s=13e-3)
+    known = group(solved(), vague)
+    (solve,) = (each for each in known.solves if each.label == "sellp/t1")
+    assert known.break_even(solve) == pytest.approx(200)
+    assert known.pays_back(solve) is False
+
+
+def test_noisy_timings_say_nothing_but_that() -> None:
+    found = finding(*(replace(m, aa_gap=0.3) for m in every(solves=CG)))
+    assert len(found.sentences) == 1
+    assert found.busy
+
+
 def test_a_share_of_the_spmv_that_cannot_be_true_is_withheld() -> None:
     true, false = solved(spmv_s=15e-6), solved("sellp/t1", spmv_s=50e-6)
     assert {s.label: s.spmv_share for s in group(true, false).solves} == {
