@@ -13,7 +13,13 @@ NEAR_PERCENT, FAR_PERCENT = (round(100 * (bound - 1)) for bound in (NEAR, FAR))
 
 NAMED_SHORT = 2
 """Maximum number of names in a short line."""
-SINGULAR = {"matrices": "matrix", "batches": "batch", "graphs": "graph", "systems": "system"}
+SINGULAR = {
+    "matrices": "matrix",
+    "batches": "batch",
+    "graphs": "graph",
+    "systems": "system",
+    "solves": "solve",
+}
 
 
 def sentence(answer: OverallRanking) -> str:

@@ -16,11 +16,11 @@ from gpu_engine.studies.solvers import SolversStudy
 
 STUDIES: tuple[Study, ...] = (
     FormatsStudy(),
+    SolversStudy(),
     PagerankStudy(),
     BatchedStudy(),
     ScalingStudy(),
     ReducedSpmvStudy(),
-    SolversStudy(),
 )
 
 

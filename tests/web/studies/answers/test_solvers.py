@@ -3,10 +3,13 @@
 from dataclasses import replace
 
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.solvers import findings, overview
 from gpu_engine.findings.solvers.answer import answers
+from gpu_engine.findings.verdict_reasons import WORDS_MAX
 from gpu_engine.text.units import THIN
 from tests.samples.solvers import SYSTEMS, every, failed, shown, solved
 from tests.web.studies.answers.reading import check_plot, check_words, column, opened_by
+from tests.web.test_sentences import RULES, length, sentences
 from web.plots.dots import Dots
 from web.results import Results
 from web.selection import Selection
@@ -83,3 +86,15 @@ def test_a_share_or_a_conversion_that_is_unknown_is_left_out() -> None:
     found = solvers.explore(results(bare))
     assert found is not None
     assert found.sentence.replace(THIN, " ") == "Solves have a speedup of 6.33 × over CuPy."
+
+
+def test_sentences_keep_the_rules_of_all_pages() -> None:
+    changed = (("system", "definite"), ("excess", "0.001"))
+    data = shown(*every(), *every("fem", more=changed), failed("csr/scalar", "status indefinite: broke down", "minres"))
+    found = solvers.explore(results(data))
+    assert found is not None
+    texts = [found.eyebrow, found.sentence, *found.under, *found.notes, *overview(data)]
+    texts += [sentence for finding in findings(data) for sentence in finding.sentences]
+    for text in texts:
+        assert not [name for name, rule in RULES.items() if rule.search(text)], text
+        assert all(length(sentence) <= WORDS_MAX for sentence in sentences(text)), text
