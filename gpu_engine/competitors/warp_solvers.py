@@ -48,6 +48,8 @@ class WarpSolver:
 
     def __init__(self, system: LibrarySystem, mode: str) -> None:
         self._wp: Any = installed("warp", "NVIDIA Warp", "warp-lang")
+        # Otherwise Warp prints its devices to standard output.
+        self._wp.config.quiet = True
         self._linear, sparse = import_module("warp.optim.linear"), import_module("warp.sparse")
         self._system, self._mode = system, mode
         if system.matrix.indptr.dtype != np.int32:
@@ -61,6 +63,7 @@ class WarpSolver:
             self._matrix.columns = wp.from_dlpack(system.matrix.indices)
             self._matrix.values = wp.from_dlpack(system.matrix.values)
             self._matrix.nnz = system.matrix.nnz
+            self._matrix.notify_nnz_changed(system.matrix.nnz)
             self._b = wp.from_dlpack(system.b)
             self._x = wp.zeros(system.n, dtype=wp.float64, device=self._device)
             jacobi = system.preconditioner == "jacobi"
@@ -118,7 +121,8 @@ class WarpSolver:
         if tolerance not in self._graphs:
             # The first call loads the modules of Warp, which a capture must not do.
             self._call(tolerance)
-            with self._wp.ScopedCapture(device=self._device, stream=self._stream) as capture:
+            # The stream alone: it knows its device.
+            with self._wp.ScopedCapture(stream=self._stream) as capture:
                 self._call(tolerance)
             self._graphs[tolerance] = capture.graph
         return self._graphs[tolerance]

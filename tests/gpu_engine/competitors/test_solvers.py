@@ -185,6 +185,7 @@ class Warp:
         self.calls: list[dict[str, Any]] = []
         self.is_capturing = False
         self.__version__ = "1.19.0"
+        self.config = SimpleNamespace(quiet=False)
         self.streams: list[int] = []
 
     def Stream(self, device: str, cuda_stream: int) -> int:  # noqa: N802 (name of Warp)
@@ -199,7 +200,7 @@ class Warp:
         yield
 
     @contextmanager
-    def ScopedCapture(self, device: str, stream: int) -> Iterator[Any]:  # noqa: N802 (name of Warp)
+    def ScopedCapture(self, stream: int) -> Iterator[Any]:  # noqa: N802 (name of Warp)
         self.is_capturing = True
         capture = SimpleNamespace(graph=None)
         yield capture
@@ -217,7 +218,10 @@ class Warp:
         return Array(np.zeros(n))
 
     def bsr_zeros(self, rows: int, columns: int, dtype: str, device: str) -> Any:
-        return SimpleNamespace(nrow=rows, offsets=None, columns=None, values=None, nnz=0)
+        sizes: list[int] = []
+        return SimpleNamespace(
+            nrow=rows, offsets=None, columns=None, values=None, nnz=0, notify_nnz_changed=sizes.append
+        )
 
     def preconditioner(self, matrix: Any, kind: str) -> str:
         return f"{kind} of {matrix.nnz}"
@@ -263,6 +267,7 @@ def test_warp_solves_in_every_mode_on_the_stream_of_the_caller(warp: Warp, mode:
         x = bound.solve(tolerance)
         assert residual(PLANE, x) <= 1.01 * tolerance * np.linalg.norm(B)
     assert set(warp.streams) == {7}
+    assert warp.config.quiet
     assert warp_solvers.versions() == {"Warp": "1.19.0"}
 
 
