@@ -1,6 +1,6 @@
 """Findings of the `solvers` study: the fastest solve, its share of SpMVs, and conversions that pay back."""
 
-import math
+from collections import Counter
 from functools import lru_cache, partial
 
 from gpu_engine.findings.data import FINDINGS_CACHED, StudyData
@@ -16,7 +16,7 @@ from gpu_engine.findings.finding import (
 from gpu_engine.findings.overall_ranking import ComparisonGroup
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.solvers.groups import NONE, Solve, SolveGroup, problems, solve_groups
-from gpu_engine.findings.solvers.tables import best_total, break_even_text
+from gpu_engine.findings.solvers.tables import best_total, break_even_text, whole
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import scientific
@@ -51,30 +51,46 @@ def contests(data: StudyData) -> tuple[ComparisonGroup, ...]:
 
 
 def overview(data: StudyData) -> tuple[str, ...]:
-    """Return a sentence per problem with several preconditioners: the fastest for one solve, with its set-up."""
-    sentences = []
+    """Return a sentence per device and method with several preconditioners: the fastest for one solve with set-up."""
+    ranked: dict[tuple[str, str], list[list[Total]]] = {}
     for groups in problems(data).values():
-        by_method: dict[str, list[SolveGroup]] = {}
+        by_method: dict[str, list[Total]] = {}
         for group in groups:
-            by_method.setdefault(group.method, []).append(group)
-        sentences += [text for members in by_method.values() if (text := _on_preconditioners(members, data))]
-    return tuple(sentences)
-
-
-def _on_preconditioners(groups: list[SolveGroup], data: StudyData) -> str:
-    """Return the fastest preconditioner of a method, compared with none; empty with fewer than two."""
-    best = sorted(
-        ((total, group, solve) for group in groups for total, solve in best_total(group)), key=lambda entry: entry[0]
+            by_method.setdefault(group.method, []).extend((total, group) for total, _ in best_total(group))
+        for method, totals in by_method.items():
+            if len(totals) > 1:
+                ranked.setdefault((groups[0].device, method), []).append(sorted(totals, key=lambda each: each[0]))
+    return tuple(
+        _on_one_system(systems[0], data) if len(systems) == 1 else _on_systems(device, method, systems)
+        for (device, method), systems in ranked.items()
     )
-    if len(best) < 2:
-        return ""
-    total, group, _ = best[0]
-    name = "no preconditioner" if group.preconditioner == NONE else group.preconditioner
-    text = f"{data.matrix(group.matrix_id).name} on {group.device}, {group.method}: {name} is fastest for one solve"
-    plain = next((entry for entry in best if entry[1].preconditioner == NONE), None)
-    if plain is None or plain is best[0]:
+
+
+Total = tuple[float, SolveGroup]
+"""Seconds of the fastest solve of a group with its set-up, and the group."""
+
+
+def _on_one_system(totals: list[Total], data: StudyData) -> str:
+    """Return the fastest preconditioner of a method on a system, compared with none."""
+    total, group = totals[0]
+    where = f"{data.matrix(group.matrix_id).name} on {group.device}, {group.method}"
+    text = f"{where}: {_named(group)} is fastest for one solve"
+    plain = next((each for each in totals if each[1].preconditioner == NONE), None)
+    if plain is None or plain is totals[0]:
         return f"{text} ({units.seconds(total)} with set-up)."
     return f"{text} ({units.seconds(total)} with set-up; without a preconditioner {units.seconds(plain[0])})."
+
+
+def _on_systems(device: str, method: str, systems: list[list[Total]]) -> str:
+    """Return on how many systems each preconditioner is the fastest."""
+    counts = Counter(_named(totals[0][1]) for totals in systems).most_common()
+    parts = [f"{name} is fastest on {count} of {len(systems)} systems" for name, count in counts[:1]]
+    parts += [f"{name} on {count}" for name, count in counts[1:]]
+    return f"{method} on {device}, one solve with set-up: {', '.join(parts)}."
+
+
+def _named(group: SolveGroup) -> str:
+    return "no preconditioner" if group.preconditioner == NONE else group.preconditioner
 
 
 def _contest(group: SolveGroup, data: StudyData) -> ComparisonGroup:
@@ -164,7 +180,7 @@ def _on_conversion(group: SolveGroup) -> str:
     paying = [solve for solve, pays in verdicts if pays]
     if not paying:
         return f"No conversion pays back within the solve against {group.base.label}."
-    names = [f"{s.label} (after {amount(math.ceil(group.break_even(s) or 0.0), 'iteration')})" for s in paying]
+    names = [f"{s.label} (after {amount(whole(group.break_even(s) or 0.0), 'iteration')})" for s in paying]
     return f"Conversion pays back within the solve for {join(names, NAMED)}, against {group.base.label}."
 
 

@@ -74,7 +74,12 @@ def break_even_text(iterations: float | None) -> str:
     """Return the break-even in iterations, rounded up; `never` if it is infinite."""
     if iterations is None:
         return units.MISSING
-    return NEVER if math.isinf(iterations) else units.count(math.ceil(iterations))
+    return NEVER if math.isinf(iterations) else units.count(whole(iterations))
+
+
+def whole(iterations: float) -> int:
+    """Return a number of iterations, rounded up but for errors of rounding."""
+    return math.ceil(float(f"{iterations:.9g}"))
 
 
 def _place(group: SolveGroup, data: StudyData) -> tuple[str, str, str]:

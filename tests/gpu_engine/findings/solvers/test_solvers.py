@@ -69,7 +69,7 @@ def test_a_conversion_pays_back_after_so_many_iterations_or_never() -> None:
         "sellp/t1": True,
         "packed/tile": False,
     }
-    assert [break_even_text(value) for value in (199.2, math.inf, None)] == ["200", NEVER, "–"]
+    assert [break_even_text(value) for value in (199.2, 200.0000000001, math.inf, None)] == ["200", "200", NEVER, "–"]
     rows = conversions(shown(solved(), solved("sellp/t1"), slow)).rows
     assert [(row[4], row[8], row[9], row[10]) for row in rows] == [
         ("sellp/t1", "200", "420", "yes"),
@@ -118,6 +118,10 @@ def test_the_best_preconditioner_counts_its_set_up() -> None:
     (sentence,) = overview(shown(*every(solves=CG), *costly))
     assert "no preconditioner is fastest" in sentence
     assert overview(shown(*every(solves=CG))) == ()
+    (sentence,) = overview(shown(*every(), *every("fem")))
+    assert "jacobi is fastest on 2 of 2 systems" in sentence
+    (sentence,) = overview(shown(*every("fem"), *every(solves=CG), *costly))
+    assert "is fastest on 1 of 2 systems, " in sentence
 
 
 def test_different_systems_of_a_matrix_are_different_problems() -> None:
