@@ -56,7 +56,7 @@ class SolversParams:
     )
     preconditioners: tuple[str, ...] = parameter(
         (NONE,),
-        "Preconditioners: none, jacobi, block-jacobi, chebyshev, ic, or ilu. A number may follow, as in block-jacobi:3.",
+        "Preconditioners: none, jacobi, block-jacobi, chebyshev, ic, or ilu. A number may follow: block-jacobi:3.",
         min_length=1,
     )
     kernels: tuple[str, ...] = parameter(
