@@ -18,7 +18,7 @@ from server import devices, matrix_sets, recorded_results, results
 from server.models import JobRow
 from server.result_sources import find_sources, read_measurements
 from server.results import matrix_features
-from web.device_labels import RECORDED, STORED_RECORDED, short
+from web.device_labels import MEMORY, RECORDED, STORED_RECORDED, short
 from web.selection import VALUES_MAX, ChoiceError, Selection
 
 ADVICE = re.compile(r"\s(?:Install|Set)\s.*?\.(?=\s|$)")
@@ -85,7 +85,7 @@ def device_names(session: Session) -> dict[str, str]:
     """Return the names of all devices by id."""
     named = {row.id: devices.name_of(row) for row in devices.list_devices(session)}
     recorded = {row.id: str(row.info["name"]) for row in recorded_results.list_devices(session)}
-    return named | {each: name.replace(STORED_RECORDED, RECORDED) for each, name in recorded.items()}
+    return named | {each: MEMORY.sub("", name.replace(STORED_RECORDED, RECORDED)) for each, name in recorded.items()}
 
 
 def with_set(session: Session, selection: Selection) -> Selection:
