@@ -11,9 +11,9 @@ __device__ __forceinline__ void add(double a, double &total, double &error) {
 /// b[row] − Σ values·x over the row in twice the precision, by LANES consecutive threads of a full warp; the first one
 /// holds it. Rows from n on are empty.
 template <int LANES, typename Pointer>
-__device__ __forceinline__ double
-exact_residual(int row, int n, const Pointer *__restrict__ indptr, const int *__restrict__ indices,
-               const double *__restrict__ values, const double *x, const double *__restrict__ b) {
+__device__ __forceinline__ double exact_residual(int row, int n, const Pointer *__restrict__ indptr,
+                                                 const int *__restrict__ indices, const double *__restrict__ values,
+                                                 const double *x, const double *__restrict__ b) {
   const int lane = threadIdx.x % LANES;
   double total = 0.0, error = 0.0;
   if (row < n) {

@@ -13,9 +13,9 @@ enum Preconditioner { NONE, DIAGONAL, APART };
 /// State of a solve; gpu_engine/solvers/state.py has its dtype. A kernel that reads a number in all blocks never
 /// writes it.
 struct Solve {
-  double bound;    // the norm of the residual that has converged
-  double norm;     // of the true residual, when it was last computed
-  double least;    // of the true residual of the best iterate
+  double bound; // the norm of the residual that has converged
+  double norm;  // of the true residual, when it was last computed
+  double least; // of the true residual of the best iterate
   double scalars[16];
   long long iterations, iterations_max, checks, checks_max;
   int status;
@@ -99,12 +99,13 @@ __device__ __forceinline__ void end_with(Solve *solve, Outcome outcome) {
   if (is_writer()) solve->status = outcome;
 }
 
-/// Rows of a thread of a grid that covers n rows in strides, from the first or from the last row on. Consecutive kernels
-/// take turns, so that each begins with the rows that the one before has left in L2; SpMVs begin with the first.
+/// Rows of a thread of a grid that covers n rows in strides, from the first or from the last row on. Consecutive
+/// kernels take turns, so that each begins with the rows that the one before has left in L2; SpMVs begin with the
+/// first.
 #define EACH_ROW(row, n)                                                                                               \
   for (int row = blockIdx.x * SOLVE_BLOCK + threadIdx.x; row < (n); row += gridDim.x * SOLVE_BLOCK)
 #define EACH_ROW_BACK(row, n)                                                                                          \
-  for (int row = (n)-1 - (blockIdx.x * SOLVE_BLOCK + threadIdx.x); row >= 0; row -= gridDim.x * SOLVE_BLOCK)
+  for (int row = (n) - 1 - (blockIdx.x * SOLVE_BLOCK + threadIdx.x); row >= 0; row -= gridDim.x * SOLVE_BLOCK)
 
 template <int PRECONDITION>
 __device__ __forceinline__ double precondition(int row, double r, const double *__restrict__ m) {

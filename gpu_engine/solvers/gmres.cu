@@ -12,8 +12,16 @@ struct Cycle {
 
 __device__ __forceinline__ Cycle cycle_of(double *basis, double *numbers, long long stride, int restart, int n) {
   const int size = restart + 2;
-  return {basis,           numbers,         numbers + 6 * size, numbers + 3 * size, numbers + size,
-          numbers + 2 * size, numbers + 5 * size, stride, restart, n};
+  return {basis,
+          numbers,
+          numbers + 6 * size,
+          numbers + 3 * size,
+          numbers + size,
+          numbers + 2 * size,
+          numbers + 5 * size,
+          stride,
+          restart,
+          n};
 }
 
 #define CYCLE double *basis, double *numbers, long long stride, int restart, int n

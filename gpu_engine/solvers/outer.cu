@@ -30,9 +30,8 @@ __global__ void __launch_bounds__(SOLVE_BLOCK)
 /// One block, before the recurrence starts or starts again: how the solve ended, if it has. `_ended` and `solve` of
 /// gpu_engine/solvers/host.py decide the same. CYCLES: the recurrence starts again in any case, as GMRES does.
 template <bool CYCLES>
-__global__ void __launch_bounds__(SOLVE_BLOCK)
-    judge(int blocks, const double *__restrict__ partials, Solve *solve, unsigned long long again,
-          unsigned long long inner) {
+__global__ void __launch_bounds__(SOLVE_BLOCK) judge(int blocks, const double *__restrict__ partials, Solve *solve,
+                                                     unsigned long long again, unsigned long long inner) {
   follow();
   double totals[1];
   read_sums(partials, blocks, {NORM}, totals);
@@ -78,9 +77,8 @@ __global__ void __launch_bounds__(SOLVE_BLOCK)
 }
 
 /// One block, after some iterations: the norm of the recurrence, and whether it goes on.
-__global__ void __launch_bounds__(SOLVE_BLOCK)
-    check(int blocks, const double *__restrict__ partials, Solve *solve, double *__restrict__ norms,
-          unsigned long long inner) {
+__global__ void __launch_bounds__(SOLVE_BLOCK) check(int blocks, const double *__restrict__ partials, Solve *solve,
+                                                     double *__restrict__ norms, unsigned long long inner) {
   follow();
   double totals[1];
   read_sums(partials, blocks, {NORM}, totals);

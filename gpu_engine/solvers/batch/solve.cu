@@ -136,8 +136,9 @@ __device__ __forceinline__ Outcome ending(double norm, double before, double bou
 }
 
 /// One block solves one system of a batch, one after the other: system k has the rows from begins[k] on; columns count
-/// from 0 in each. It has converged if ‖b − A·x‖ ≤ max(rtol·‖b‖, atol). x holds the start vectors and becomes the best iterates. `inverse` is the inverse
-/// diagonal or null; `room` holds the vectors of systems that do not fit in shared memory, SHARED or not.
+/// from 0 in each. It has converged if ‖b − A·x‖ ≤ max(rtol·‖b‖, atol). x holds the start vectors and becomes the best
+/// iterates. `inverse` is the inverse diagonal or null; `room` holds the vectors of systems that do not fit in shared
+/// memory, SHARED or not.
 template <typename Method, typename Pointer, int LANES, bool SHARED>
 __global__ void __launch_bounds__(SOLVE_BLOCK)
     solve_batch(const long long *__restrict__ begins, const Pointer *__restrict__ indptr,
@@ -149,8 +150,8 @@ __global__ void __launch_bounds__(SOLVE_BLOCK)
   const long long begin = begins[blockIdx.x];
   const int n = (int)(begins[blockIdx.x + 1] - begin);
   double *vectors = SHARED ? shared : room + begin * (Method::VECTORS + 2);
-  const Problem<Pointer, LANES> system{n,           indptr + begin, indices, values,
-                                       b + begin,   vectors,                vectors + n,     vectors + 2LL * n};
+  const Problem<Pointer, LANES> system{n,         indptr + begin, indices,     values,
+                                       b + begin, vectors,        vectors + n, vectors + 2LL * n};
   double squares[1] = {0.0};
   ROWS_OF(row, n) {
     system.x[row] = x[begin + row], system.d[row] = inverse ? inverse[begin + row] : 1.0;

@@ -31,8 +31,8 @@ __global__ void __launch_bounds__(256)
   after[entry] = column < row ? rest / __ldg(before + diagonal[column]) : rest;
 }
 
-/// One Jacobi sweep of a triangular system: out := v − L·y, or out := (v − U·y) / diagonal where UPPER; LANES threads per
-/// row.
+/// One Jacobi sweep of a triangular system: out := v − L·y, or out := (v − U·y) / diagonal where UPPER; LANES threads
+/// per row.
 template <typename Pointer, int LANES, bool UPPER>
 __global__ void __launch_bounds__(256)
     sweep_solve(int n, const Pointer *__restrict__ indptr, const int *__restrict__ indices,

@@ -81,9 +81,11 @@ def sentence(setting: Setting) -> str:
     gain = units.speedup(choice.mean)
     if not choice.beats_baseline:
         return f"Choosing a format for each matrix does not beat {rival}: mean speedup {gain}."
-    if single is None or not single.beats_baseline:
+    if single is None or (not single.beats_baseline and single.mean <= 1.0):
         return f"Choosing a format for each matrix beats {rival} by {gain}; no single format does."
-    alone = f"{single.kernel} alone by {units.speedup(single.mean)}"
+    alone = (
+        f"{single.kernel} alone {'by' if single.beats_baseline else 'is inconclusive at'} {units.speedup(single.mean)}"
+    )
     return f"Choosing a format for each matrix beats {rival} by {gain}; {alone}."
 
 
