@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from gpu_engine.studies import STUDIES
 from server.jobs.queue import get_job
 from server.models import JobRow
 from tests.browser.conftest import LIMIT_MS, Open
@@ -33,7 +34,7 @@ def test_several_matrices_with_settings_are_one_job_and_again_another(lab: Lab, 
     expect(page.locator("#together [data-chosen]")).to_have_text(re.compile("^2 "))
     page.locator("#settings-batched > summary").click()
     # Of the study and the device that are chosen.
-    expect(page.get_by_label("Rounds", exact=True)).to_have_count(5)
+    expect(page.get_by_label("Rounds", exact=True)).to_have_count(len(STUDIES))
     expect(page.get_by_label("Rounds", exact=True).locator("visible=true")).to_have_count(1)
     page.locator("#batched-rounds").fill("11")
     page.locator("#batched-batches").fill("7, 30")
