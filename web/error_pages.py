@@ -14,7 +14,7 @@ from web.contexts import ErrorPage, SignInPage
 from web.form_actions import local_path
 from web.problem_hints import WAYS, problem_text
 from web.rendering import render
-from web.selection import ChoiceError
+from web.selection import ValidValues, choices_of
 
 TITLES = {422: "This choice is not possible"}
 """Status → title of its page, if it is not the name of the status."""
@@ -33,12 +33,12 @@ def _rest(request: Request, detail: str) -> str:
     return request.url.path + (f"?{urlencode(left)}" if left and len(left) < len(pairs) else "")
 
 
-def _choices(request: Request, error: ChoiceError) -> tuple[Link, ...]:
+def _choices(request: Request, valid: ValidValues) -> tuple[Link, ...]:
     """Return a link to the same address for each value that is possible."""
-    left = [(name, value) for name, value in request.query_params.multi_items() if name != error.name]
+    left = [(name, value) for name, value in request.query_params.multi_items() if name != valid.name]
     return tuple(
-        Link(label or value, f"{request.url.path}?{urlencode([*left, (error.name, value)])}")
-        for value, label in error.choices.items()
+        Link(label or value, f"{request.url.path}?{urlencode([*left, (valid.name, value)])}")
+        for value, label in valid.labels.items()
     )
 
 
@@ -68,9 +68,10 @@ def as_page(handler: Any) -> Handler:
         status, detail = problem["status"], problem_text(problem)
         title = TITLES.get(status, problem["title"].capitalize())
         rest, choices = _rest(request, detail) if status == 422 else "", _ways(problem)
-        if isinstance(error, ChoiceError):
-            detail = f"Unknown {error.name}: {quote(error.value)}. Choose one of these:"
-            choices = _choices(request, error)
+        valid = choices_of(error)
+        if valid is not None and valid.labels:
+            detail = f"Unknown {valid.name}: {quote(valid.value)}. Choose one of these:"
+            choices = _choices(request, valid)
         elif isinstance(error, HTTPException) and status == 404:
             detail = f"No page has the address {quote(request.url.path)}. Continue at one of these places:"
         page = render(request, "error.html", ErrorPage(title, "", status, detail, rest, choices), status)

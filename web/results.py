@@ -19,7 +19,7 @@ from server.models import JobRow
 from server.result_sources import find_sources, read_measurements
 from server.results import matrix_features
 from web.device_labels import MEMORY, RECORDED, STORED_RECORDED, short
-from web.selection import VALUES_MAX, ChoiceError, Selection
+from web.selection import VALUES_MAX, Selection, choice_error
 
 ADVICE = re.compile(r"\s(?:Install|Set)\s.*?\.(?=\s|$)")
 """Sentence of a note that says what to do."""
@@ -138,7 +138,7 @@ def _check_devices(session: Session, chosen: Sequence[str], offered: Sequence[st
         known = {each: short(names.get(each, each)) for each in (*offered, *(row.id for row in rows))}
         for device in unknown:
             if known and device not in known:
-                raise ChoiceError("device", device, known)
+                raise choice_error("device", device, known)
 
 
 def with_traces(session: Session, selected: Results) -> StudyData:

@@ -15,15 +15,30 @@ VALUES_MAX = 100
 """Maximum number of values of a parameter."""
 
 
-class ChoiceError(ParameterError):
-    """A parameter of the address is none of its values.
+@dataclass(frozen=True, slots=True)
+class ValidValues:
+    """The values of a parameter of the address whose value is none of them.
 
-    choices  value → its label on pages; empty: the value
+    labels  value → its label on pages; empty: the value
     """
 
-    def __init__(self, name: str, value: str, choices: Mapping[str, str]) -> None:
-        super().__init__(f"{name} is {quote(value)}. Choose one of {', '.join(choices)}.")
-        self.name, self.value, self.choices = name, value, choices
+    name: str
+    value: str
+    labels: Mapping[str, str]
+
+
+def choice_error(name: str, value: str, labels: Mapping[str, str]) -> ParameterError:
+    """Return the error of a parameter that is none of its values; `choices_of` has them for pages."""
+    way = f"Choose one of {', '.join(labels)}." if labels else "Nothing has results yet."
+    error = ParameterError(f"{name} is {quote(value)}. {way}")
+    vars(error)["choices"] = ValidValues(name, value, labels)
+    return error
+
+
+def choices_of(error: Exception) -> ValidValues | None:
+    """Return the values of a `choice_error`; None for other errors."""
+    choices: ValidValues | None = getattr(error, "choices", None)
+    return choices
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +224,7 @@ def parse_options(query: Iterable[tuple[str, str]], names: tuple[str, ...]) -> d
 
 def _check_known(name: str, known: Sequence[str], value: str) -> None:
     if value not in known:
-        raise ChoiceError(name, value, dict.fromkeys(known, ""))
+        raise choice_error(name, value, dict.fromkeys(known, ""))
 
 
 def _check_name(name: str, names: tuple[str, ...]) -> None:

@@ -131,23 +131,26 @@ __global__ void __launch_bounds__(SOLVE_BLOCK)
   if (takes_part(solve)) {
     const Cycle cycle = cycle_of(basis, numbers, stride, restart, n);
     double *column = cycle.hessenberg + (long long)j * (restart + 1), *right = cycle.right;
-    double length = sqrt(totals[0]);
+    double length = totals[0] > 0.0 ? totals[0] * rsqrt(totals[0]) : 0.0;
     // What is left of w is rounding: the Krylov space is complete.
-    if (length <= EPSILON * sqrt(cycle.projections[j + 1])) length = 0.0;
+    if (totals[0] <= EPSILON * EPSILON * cycle.projections[j + 1]) length = 0.0;
     double upper = column[0];
     for (int i = 0; i < j; ++i) {
       const double c = cycle.rotations[2 * i], s = cycle.rotations[2 * i + 1], lower = column[i + 1];
       column[i] = c * upper + s * lower, upper = c * lower - s * upper;
     }
-    const double diagonal = hypot(upper, length), c = diagonal > 0.0 ? upper / diagonal : 1.0;
-    const double s = diagonal > 0.0 ? length / diagonal : 0.0;
+    // As hypot and divisions, which would need a stack.
+    const double largest = fmax(fabs(upper), length), scale = largest > 0.0 ? 1.0 / largest : 0.0;
+    const double first = upper * scale, second = length * scale, square = first * first + second * second;
+    const double inverse = largest > 0.0 ? rsqrt(square) : 0.0, diagonal = largest * square * inverse;
+    const double c = largest > 0.0 ? first * inverse : 1.0, s = second * inverse;
     column[j] = diagonal, cycle.rotations[2 * j] = c, cycle.rotations[2 * j + 1] = s;
     if (diagonal == 0.0) {
       solve->active = 0;
       if (j == 0) solve->status = BREAKDOWN;
     } else {
       right[j + 1] = -s * right[j], right[j] *= c;
-      cycle.scale[j + 1] = length > 0.0 ? 1.0 / length : 0.0;
+      cycle.scale[j + 1] = length > 0.0 ? rsqrt(totals[0]) : 0.0;
       solve->scalars[0] = j + 1;
       ++solve->iterations;
       const double norm = fabs(right[j + 1]);

@@ -65,13 +65,17 @@ def compile_log(source: CudaSource, arch: str) -> str:
         nvrtc.destroyProgram(program)
 
 
+SPILLS_MAX = {"solve.cu": 128}
+"""Bytes that a kernel may spill: a block that solves a system divides scalars once per iteration, by a subroutine."""
+
+
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("source", SOURCES, ids=lambda s: f"{s.package}/{s.file}".removeprefix("gpu_engine."))
 def test_compiles_without_spills(source: CudaSource, arch: str) -> None:
     log = compile_log(source, arch)
     spills = [int(count) for count in SPILL.findall(log)]
     assert len(spills) == 2 * len(source.instantiations), log
-    assert not any(spills), log
+    assert max(spills) <= SPILLS_MAX.get(source.file, 0), log
 
 
 def test_every_source_of_the_engine_is_compiled_here() -> None:

@@ -173,7 +173,7 @@ def test_citations_are_whole() -> None:
     ("address", "status", "said"),
     [
         ("/papers/none", 404, "paper 'none'"),
-        ("/papers/pellr?device=cuda:9", 422, "on 'cuda:9'"),
+        ("/papers/pellr?device=cuda:9", 422, "'cuda:9'"),
         ("/papers?x=1", 422, "This page takes none"),
     ],
 )

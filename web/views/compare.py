@@ -30,7 +30,7 @@ from web.palette import mark_of
 from web.plots.axis import Axis, log_axis
 from web.plots.dots import DotRow, Dots, DotValue
 from web.provenance import environment_of, sources_of
-from web.selection import ChoiceError
+from web.selection import choice_error
 from web.views.list_rows import job_rows
 from web.views.measure import settings_of
 
@@ -88,7 +88,7 @@ def page(session: Session, job_id: str, other_id: str, show: str) -> ComparePage
     if not other_id:
         raise ParameterError("No second job. Tick the two to compare.", hint="list_jobs")
     if show not in VIEWS:
-        raise ChoiceError("show", show, VIEWS)
+        raise choice_error("show", show, VIEWS)
     rows = sorted((queue.get_job(session, each) for each in (job_id, other_id)), key=lambda row: row.created_at)
     before, after = rows
     if before.study != after.study:

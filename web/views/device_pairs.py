@@ -18,7 +18,7 @@ from web.contexts import DevicePairPage
 from web.device_labels import short
 from web.plots.device_pair import device_pair_dots
 from web.results import CACHE_DEFAULT, device_names, results_of
-from web.selection import ChoiceError, Selection
+from web.selection import Selection, choice_error
 from web.studies.formats import FORMATS
 
 OPTIONS = ("first", "second", "cache")
@@ -33,10 +33,10 @@ def page(session: Session, options: Mapping[str, str]) -> DevicePairPage:
     chosen = [options["first"], options["second"]]
     for side, device in zip(OPTIONS, chosen, strict=False):
         if device and device not in known:
-            raise ChoiceError(side, device, {each: short(names.get(each, each)) for each in known})
+            raise choice_error(side, device, {each: short(names.get(each, each)) for each in known})
     cache = options["cache"] or CACHE_DEFAULT
     if cache not in CACHES:
-        raise ChoiceError("cache", cache, dict.fromkeys(CACHES, ""))
+        raise choice_error("cache", cache, dict.fromkeys(CACHES, ""))
     first, second = _chosen(session, chosen, known)
     selected = results_of(session, FORMATS.name, Selection(device=tuple(filter(None, (first, second))), cache=(cache,)))
     comparison = pair(selected.data, names.get(first, first), names.get(second, second), cache)

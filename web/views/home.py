@@ -19,7 +19,7 @@ from web.device_labels import CPU, THIS_CPU, short
 from web.home_contexts import Coverage, CoverageRow, Headline, HomePage, Question
 from web.recorded import ReferenceSummary, recorded_formats, reference_devices
 from web.results import device_names
-from web.selection import ChoiceError, Selection, study_url
+from web.selection import Selection, choice_error, study_url
 from web.studies import PAGES
 from web.studies.formats import FORMATS
 from web.views import named_matrix
@@ -39,7 +39,7 @@ def parse_question(session: Session, options: Mapping[str, str]) -> Question:
     device = options["device"] or next(iter(known), "")
     every = {*known, *device_names(session), *(row.id for row in devices.list_devices(session))}
     if device and device not in every and gpu_named(device) is None:
-        raise ChoiceError("device", device, known)
+        raise choice_error("device", device, known)
     return Question(options["name"].strip(), device, int(text))
 
 

@@ -27,7 +27,7 @@ from web.histories import over_jobs
 from web.job_contexts import LiveJob
 from web.matrix_contexts import AnswerCard, History, MatrixActions, MatrixPage, MatrixPictures, Origin
 from web.results import CACHE_DEFAULT, Results, results_of
-from web.selection import ChoiceError, Selection, clamped
+from web.selection import Selection, choice_error, clamped
 from web.share import OWN_KERNEL, Share, share_of
 from web.studies import PAGES
 from web.studies.formats import FORMATS
@@ -68,7 +68,7 @@ class Question:
 def question_of(options: Mapping[str, str]) -> Question:
     """Return the question of an address, with the nearest possible n; raises ParameterError."""
     if options["cache"] and options["cache"] not in CACHES:
-        raise ChoiceError("cache", options["cache"], dict.fromkeys(CACHES, ""))
+        raise choice_error("cache", options["cache"], dict.fromkeys(CACHES, ""))
     n, note = clamped("n", options["n"], SPMVS_MAX, SPMVS, "SpMVs")
     return Question(n, options["device"], options["cache"], note)
 

@@ -11,7 +11,7 @@ from server.jobs import queue
 from server.predictors import Predictor
 from web.device_labels import CPU, THIS_CPU, short
 from web.results import device_names
-from web.selection import ChoiceError
+from web.selection import choice_error
 from web.studies.formats import FORMATS
 
 
@@ -73,7 +73,7 @@ def choose(session: Session, options: Sequence[DeviceOption], value: str) -> Dev
     gpu = gpu_named(device_names(session).get(value, value))
     fitting = next((option for option in options if gpu is not None and option.gpu == gpu), None)
     if fitting is None:
-        raise ChoiceError("device", value, {option.value: option.label for option in options})
+        raise choice_error("device", value, {option.value: option.label for option in options})
     return fitting
 
 

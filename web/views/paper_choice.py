@@ -9,7 +9,7 @@ from web.components import Link
 from web.papers.components import Scoreboard, ScoreboardRow
 from web.papers.statements import VERDICTS
 from web.papers.summary import PaperSummary
-from web.selection import ChoiceError
+from web.selection import choice_error
 
 PARAMETERS = ("device", "cache", "verdict", "matrix")
 
@@ -49,9 +49,9 @@ class PaperChoice:
     def checked(self) -> "PaperChoice":
         """Return this choice; raises ParameterError for an unknown cache state or verdict."""
         if self.cache not in ("", *CACHES):
-            raise ChoiceError("cache", self.cache, dict.fromkeys(CACHES, ""))
+            raise choice_error("cache", self.cache, dict.fromkeys(CACHES, ""))
         if self.verdict not in ("", *VALUES):
-            raise ChoiceError("verdict", self.verdict, VALUES)
+            raise choice_error("verdict", self.verdict, VALUES)
         return self
 
 

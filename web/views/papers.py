@@ -29,7 +29,7 @@ from web.papers.judgment import Judgment, judge
 from web.papers.statements import papers_checks, scoreboard, statement_table, verdict_counts
 from web.papers.summary import PaperSummary, summary
 from web.results import CACHE_DEFAULT, Results, device_names, results_of, with_traces
-from web.selection import ChoiceError, Selection
+from web.selection import Selection, choice_error
 from web.studies import page_of
 from web.studies.base import StudyPage
 from web.views.measure import info_of
@@ -60,7 +60,7 @@ def paper_page(session: Session, pages: PageCache, name: str, options: Mapping[s
     results_by_study = _results(session, pages, paper)
     known = tuple(dict.fromkeys(each for study in paper.judges for each in results_by_study[study]))
     if choice.device and choice.device not in known:
-        raise ChoiceError("device", choice.device, {each: short(names.get(each, each)) for each in known})
+        raise choice_error("device", choice.device, {each: short(names.get(each, each)) for each in known})
     trial = _trial(session, paper.trial, choice.matrix)
     judgment = _judgment(paper, results_by_study, names)
     chosen = choice.device or max(known, key=lambda each: _rank(each, judgment, names), default="")

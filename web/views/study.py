@@ -13,7 +13,7 @@ from web.explore import ExploreAnswer
 from web.figures.base import Figure
 from web.provenance import provenance_of
 from web.results import Results, results_of, with_traces
-from web.selection import ChoiceError, Selection, study_url
+from web.selection import Selection, choice_error, study_url
 from web.studies import PAGES
 from web.studies.base import Section, StudyPage
 from web.views import answer, chips, selection_summary, study_parts, tables
@@ -132,7 +132,7 @@ def _view(selection: Selection, known: Mapping[str, str], default: str) -> str:
     """Return the name of the open part; raises ParameterError for a name that no study page has."""
     (view,) = selection.view or (default,)
     if view not in known and view not in _every_view() and view:
-        raise ChoiceError("view", view, known)
+        raise choice_error("view", view, known)
     return view if view in known else ""
 
 
