@@ -116,7 +116,7 @@ def test_a_job_on_two_nodes_and_what_is_said_once_one_is_killed(
     ]
     assert results(first)[1]["environment"]["devices"] == "a/virtual:0, b/virtual:0"
     page = client.get("/scaling?device=cluster").text
-    assert "grid 8, iterated · cluster · warm: 2 cases" in " ".join(re.sub(r"<[^>]*>", " ", page).split())
+    assert "grid 8, iterated · CPU (cluster) · warm: 2 cases" in " ".join(re.sub(r"<[^>]*>", " ", page).split())
 
     (settings.home / HOLD).touch()
     second = submit(small, larger)
