@@ -1,6 +1,6 @@
 """Product: y := α·A·x + β·y with one kernel, for real or complex vectors of any stride, and for several columns."""
 
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from gpu_engine.formats.base import Launch
@@ -18,7 +18,7 @@ class Product:
         self.room = vectors.empty(n_rows)
         self._xp, self._launch = vectors.xp, launch
         self._scale = scaling.bound(vectors.backend, n_rows)
-        self.lock = Lock()
+        self.lock = RLock()
 
     def run(self, x: Any, y: Any, alpha: complex, beta: complex) -> None:
         """Compute y := α·A·x + β·y for arrays [n] or [n, k] of one device; y is complex if x, α, or β is.

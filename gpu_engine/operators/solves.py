@@ -3,7 +3,6 @@
 They are called as SciPy's solvers are, and return (x, info); `info` is a number of SciPy's with a report.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,12 +17,11 @@ from gpu_engine.operators.products import Product
 from gpu_engine.operators.vectors import FP64, DeviceVectors, Vectors
 from gpu_engine.solvers import chebyshev as chebyshev_iteration
 from gpu_engine.solvers import find_method, gmres, host, preconditioners, symmetry
-from gpu_engine.solvers.base import Info, Method, Preconditioner, System, Tolerance
+from gpu_engine.solvers.base import Callback, Info, Method, Preconditioner, System, Tolerance
 
 CHECK_EVERY = 10
 """Iterations between two tests of convergence on a GPU."""
 
-Callback = Callable[[Any], None]
 Result = tuple[Any, Info]
 
 
@@ -155,11 +153,18 @@ class Solves:
 
         bounds  least and largest eigenvalue of M·A; None: estimated by a few iterations of CG
         """
-        system = self._system(M, symmetric=True)
-        limits = bounds or chebyshev_iteration.estimate(system, self.vectors.xp)
-        return self._solve(
-            chebyshev_iteration.chebyshev(limits), b, x0, (rtol, atol, maxiter), M, callback, check_every
-        )
+        method = chebyshev_iteration.chebyshev(bounds or self._bounds(M))
+        return self._solve(method, b, x0, (rtol, atol, maxiter), M, callback, check_every)
+
+    def _bounds(self, preconditioner: Any) -> chebyshev_iteration.Bounds:
+        """Return the estimated bounds of the spectrum of M·A, which later solves use again."""
+        with self._source.current(), self._product.lock:
+            system = self._system(preconditioner, symmetric=True)
+            key = "bounds", id(system.precondition)
+            if key not in self._solvers:
+                self._solvers[key] = chebyshev_iteration.estimate(system, self.vectors.xp)
+            bounds: chebyshev_iteration.Bounds = self._solvers[key]
+            return bounds
 
     def _solve(
         self,
@@ -180,7 +185,7 @@ class Solves:
             )
         with self._source.current():
             system = self._system(preconditioner, method.symmetric)
-            vector, start = self._right_hand_side(b), self._start(x0)
+            vector, start = self._finite(b, "b"), self._start(x0)
             tolerance = self._tolerance(vector, *limits)
             with self._product.lock:
                 if isinstance(self.vectors, DeviceVectors):
@@ -239,9 +244,6 @@ class Solves:
             kind: Any = type(self)
             return OperatorPreconditioner(kind(wrapped, wrapped.side(transposed=False)), system.n)
         return preconditioners.make(given, system)
-
-    def _right_hand_side(self, b: Any) -> Any:
-        return self._finite(b, "b")
 
     def _start(self, x0: Any) -> Any:
         if x0 is None:

@@ -94,6 +94,10 @@ Apply = Callable[[Any, Any], None]
 """`(v, out)`: out := A·v or M·v; float64 [n] on the device of the system; launches on the current stream."""
 
 
+Callback = Callable[[Any], None]
+"""`(x)`: called with the current iterate; it must copy what it keeps."""
+
+
 class Preconditioner(Protocol):
     """An approximate inverse M of A.
 

@@ -117,7 +117,7 @@ def chebyshev(bounds: Bounds) -> Method:
     """Return the Chebyshev iteration for a spectrum within these bounds."""
     return Method(
         name="chebyshev",
-        title=f"Chebyshev iteration on [{bounds[0]:g}, {bounds[1]:g}]",
+        title=f"Chebyshev iteration on [{bounds[0]}, {bounds[1]}]",
         needs="symmetric positive definite",
         on_host=partial(recurrence, bounds),
         on_device=partial(DeviceRecurrence, bounds),

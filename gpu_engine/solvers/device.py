@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.formats.base import POINTERS, lanes_for
-from gpu_engine.solvers.base import Method, Solution, Status, System, Tolerance
+from gpu_engine.solvers.base import Callback, Method, Solution, Status, System, Tolerance
 from gpu_engine.solvers.outer import LANES, SOURCE
 from gpu_engine.solvers.workspace import SUMS, Workspace
 
 CHECKS_MAX = 2**16
 """Most checks whose norm is kept."""
-
-Callback = Callable[[Any], None]
 
 
 class DeviceSolver:

@@ -1,8 +1,5 @@
 """Solves a system on a CPU: the recurrence of a method, and around it the true residual."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from gpu_engine.solvers import residual
@@ -10,15 +7,13 @@ from gpu_engine.solvers.base import (
     PROGRESS,
     REPLACEMENTS_MAX,
     BreakdownError,
+    Callback,
     Method,
     Solution,
     Status,
     System,
     Tolerance,
 )
-
-Callback = Callable[[Any], None]
-"""`(x)`: called with the current iterate; it must copy what it keeps."""
 
 
 class _Progress:

@@ -10,6 +10,7 @@ from scipy.sparse.linalg import aslinearoperator
 from gpu_engine.errors import ParameterError
 from gpu_engine.operators import operator
 from gpu_engine.solvers.base import Status
+from gpu_engine.solvers.chebyshev import chebyshev
 from tests.gpu_engine.solvers.systems import convection, image, neumann, scaled, spectrum, stencil, with_zero_rows
 from tests.gpu_engine.solvers.test_methods import residual
 
@@ -149,3 +150,16 @@ def test_consistent_singular_systems_converge() -> None:
     b = image(matrix)
     for method in ("cg", "minres"):
         assert status(method, matrix, b, rtol=1e-9) is Status.CONVERGED
+
+
+def test_an_operator_can_be_its_own_preconditioner() -> None:
+    """A solve holds the lock of the operator that it then multiplies by."""
+    A = operator(PLANE)
+    x, info = A.cg(B, rtol=1e-8, M=A)
+    assert info == 0
+    assert residual(PLANE, x, B) <= 1e-8 * np.linalg.norm(B)
+
+
+def test_close_bounds_are_those_of_different_methods() -> None:
+    """The title of a method is the key of its CUDA graph, which has the bounds as constants."""
+    assert chebyshev((0.1, 8.0)).title != chebyshev((0.1, 8.0 + 1e-12)).title
