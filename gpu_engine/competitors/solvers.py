@@ -18,7 +18,7 @@ from gpu_engine.competitors import warp_solvers
 from gpu_engine.competitors.library_calls import cupyx_matrix
 from gpu_engine.competitors.solver_calls import Answer, LibrarySystem
 from gpu_engine.errors import KernelError, ParameterError, SparsightError
-from gpu_engine.solvers.preconditioners.jacobi import diagonal_of
+from gpu_engine.solvers.preconditioners.jacobi import inverse_diagonal
 
 PRECONDITIONERS = ("none", "jacobi")
 """Preconditioners that all libraries have."""
@@ -143,12 +143,7 @@ def _cupy(system: LibrarySystem) -> BoundSolver:
 
 def _inverse_diagonal(system: LibrarySystem) -> Any:
     """Return 1 / diagonal for Jacobi, else None; raises ParameterError if a diagonal element is 0."""
-    if system.preconditioner == "none":
-        return None
-    diagonal = diagonal_of(system.matrix)
-    if bool((diagonal == 0.0).any()):
-        raise ParameterError("The diagonal has a 0, so Jacobi has no inverse. Use another preconditioner.")
-    return 1.0 / diagonal
+    return None if system.preconditioner == "none" else inverse_diagonal(system.matrix)
 
 
 LIBRARY_SOLVERS: tuple[LibrarySolver, ...] = (

@@ -18,7 +18,7 @@ from gpu_engine.solvers import host
 from gpu_engine.solvers.base import Status, System, Tolerance
 from gpu_engine.solvers.bicgstab import BICGSTAB
 from gpu_engine.solvers.cg import CG
-from gpu_engine.solvers.preconditioners.jacobi import Diagonal
+from gpu_engine.solvers.preconditioners.jacobi import Diagonal, inverse_diagonal
 
 METHODS = {"cg": ("Cg", CG, 3), "bicgstab": ("Bicgstab", BICGSTAB, 5)}
 """Methods of batches by name: that in solve.cu, that of one system on a CPU, and its vectors."""
@@ -150,7 +150,7 @@ def solve(
         raise ParameterError(f"M is {quote(M)}; expected None or jacobi.")
     right, x = (_checked(vector, systems, xp) for vector in (b, b * 0.0 if x0 is None else x0))
     most = 10 * int(xp.diff(systems.begins).max()) if maxiter is None else maxiter
-    inverse = _inverse_diagonal(systems, xp) if M else None
+    inverse = inverse_diagonal(_as_one(systems, xp)) if M else None
     run = _on_host if xp is np else _on_device
     return run(method, systems, right, x.copy(), inverse, (rtol, atol, most))
 
@@ -161,18 +161,12 @@ def _checked(vector: Any, systems: Systems, xp: Any) -> Any:
     return xp.ascontiguousarray(vector, np.float64)
 
 
-def _inverse_diagonal(systems: Systems, xp: Any) -> Any:
-    """Return the inverse diagonal of all systems: float64 [rows]; raises ParameterError for a zero."""
+def _as_one(systems: Systems, xp: Any) -> CsrMatrix:
+    """Return the systems as the blocks of one block diagonal matrix."""
     n = systems.n_rows
     rows = row_of_entries(CsrMatrix(n, n, systems.indptr, systems.indices, systems.values))
     begins = systems.begins[xp.searchsorted(systems.begins, xp.arange(n), side="right") - 1]
-    is_diagonal = systems.indices + begins[rows] == rows
-    diagonal = xp.zeros(n)
-    diagonal[rows[is_diagonal]] = systems.values[is_diagonal]
-    if bool((diagonal == 0.0).any()):
-        row = int(xp.argmax(diagonal == 0.0))
-        raise ParameterError(f"The diagonal of row {row} of the batch is 0, so Jacobi has no inverse.")
-    return 1.0 / diagonal
+    return CsrMatrix(n, n, systems.indptr, systems.indices + begins[rows], systems.values)
 
 
 def _on_host(

@@ -32,9 +32,15 @@ def make(given: Any, system: System) -> Preconditioner:
     """
     if not isinstance(given, str):
         return Foreign(given, system.n, array_module(system.rows.values))
-    name, _, number = given.partition(":")
-    takes_number = name in PRECONDITIONERS and PRECONDITIONERS[name] is not jacobi
-    if name not in PRECONDITIONERS or (number and not (takes_number and number.isdecimal())):
+    if not is_name(given):
         names = ", ".join(PRECONDITIONERS)
         raise ParameterError(f"M is {quote(given)}; expected a linear operator, or one of {names}, `block-jacobi:3`.")
+    name, _, number = given.partition(":")
     return PRECONDITIONERS[name](system, *([int(number)] if number else []))
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text is a name of PRECONDITIONERS, with a number only if its function takes one."""
+    name, colon, number = text.partition(":")
+    takes_number = name in PRECONDITIONERS and PRECONDITIONERS[name] is not jacobi
+    return name in PRECONDITIONERS and (not colon or (takes_number and number.isdecimal()))

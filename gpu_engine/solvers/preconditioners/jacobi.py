@@ -35,12 +35,17 @@ def diagonal_of(rows: CsrMatrix) -> Any:
     return diagonal
 
 
-def jacobi(system: System) -> Diagonal:
-    """Return the inverse of the diagonal; raises ParameterError with the first row whose diagonal is 0."""
-    xp, diagonal = array_module(system.rows.values), diagonal_of(system.rows)
+def inverse_diagonal(rows: CsrMatrix) -> Any:
+    """Return the inverse of the diagonal: float64 [n]; raises ParameterError with the first row whose diagonal is 0."""
+    xp, diagonal = array_module(rows.values), diagonal_of(rows)
     is_zero = diagonal == 0.0
     if bool(is_zero.any()):
         raise ParameterError(
             f"The diagonal of row {int(xp.argmax(is_zero))} is 0, so Jacobi has no inverse. Use another preconditioner."
         )
-    return Diagonal(1.0 / diagonal)
+    return 1.0 / diagonal
+
+
+def jacobi(system: System) -> Diagonal:
+    """Return the inverse of the diagonal; raises ParameterError as `inverse_diagonal` does."""
+    return Diagonal(inverse_diagonal(system.rows))

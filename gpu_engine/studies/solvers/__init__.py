@@ -17,7 +17,7 @@ from gpu_engine.sampling.run import by_matrix, measure
 from gpu_engine.sampling.sampling_options import SAMPLING, SHARE, TIME_LIMIT_S, Sampling, SamplingOptions
 from gpu_engine.solvers import Method, find_method
 from gpu_engine.solvers.gmres import RESTART, gmres
-from gpu_engine.solvers.preconditioners import PRECONDITIONERS
+from gpu_engine.solvers.preconditioners import PRECONDITIONERS, is_name
 from gpu_engine.studies.solvers.details import SolverDetails
 from gpu_engine.studies.solvers.experiment import SolverExperiment
 from gpu_engine.studies.solvers.system_solves import Solve, SolverPlan
@@ -201,9 +201,7 @@ def _method(name: str, params: SolversParams) -> Method:
 
 def _check_preconditioner(given: str) -> None:
     """Raise ParameterError for an unknown preconditioner, or a number that is not one."""
-    name, colon, number = given.partition(":")
-    takes_number = name in PRECONDITIONERS and name != "jacobi"
-    if (name not in (NONE, *PRECONDITIONERS)) or (colon and not (takes_number and number.isdecimal())):
+    if given != NONE and not is_name(given):
         known = ", ".join((NONE, *PRECONDITIONERS))
         raise ParameterError(f"There is no preconditioner {quote(given)}; known: {known}, block-jacobi:3.")
 

@@ -74,20 +74,12 @@ class LibrarySolve(Candidate):
 
     def least_s(self, cache: Cache) -> float:
         """Return the least seconds for the bytes of its SpMVs."""
-        run = self._experiment
-        moved = run.matrix.stored_bytes + 16 * run.host.n_rows
-        return int(self.fields["spmvs"]) * self._bench.least_s(moved, cache)
+        return self._experiment.least_s(self._experiment.matrix.stored_bytes, int(self.fields["spmvs"]), cache)
 
     def rates(self, timing: Timing, cache: Cache, rounds: Rounds) -> Fields:  # noqa: ARG002
         """Return GFLOP/s of the SpMVs, and the roofline time of all iterations with CSR."""
-        run, iterations = self._experiment, int(self.fields["iterations"])
-        moved = run.iteration_bytes(run.matrix.stored_bytes, self._solve.method, iterations)
-        iteration_s = moved / self._bench.profile.rate(int(moved), cache)
-        return {
-            "gflops": 2 * run.host.nnz * int(self.fields["spmvs"]) / timing.median_s / 1e9,
-            "roofline_s": iterations * iteration_s,
-            "iteration_roofline_s": iteration_s,
-        }
+        stored = self._experiment.matrix.stored_bytes
+        return self._experiment.rates(self._solve, stored, self.fields, timing.median_s, cache)
 
     def release(self) -> None:
         """Free the matrix of the library."""

@@ -91,20 +91,12 @@ class SolveCandidate(Candidate):
 
     def least_s(self, cache: Cache) -> float:
         """Return the least seconds for the bytes of its SpMVs."""
-        moved = self._layout_bytes + 16 * self._experiment.host.n_rows
-        return int(self.fields["spmvs"]) * self._bench.least_s(moved, cache)
+        return self._experiment.least_s(self._layout_bytes, int(self.fields["spmvs"]), cache)
 
     def rates(self, timing: Timing, cache: Cache, rounds: Rounds) -> Fields:
         """Return GFLOP/s of the SpMVs, the roofline time of all iterations, and the time of one SpMV."""
-        run, iterations = self._experiment, int(self.fields["iterations"])
-        moved = run.iteration_bytes(self._layout_bytes, self._solve.method, iterations)
-        iteration_s = moved / self._bench.profile.rate(int(moved), cache)
-        return {
-            "gflops": 2 * run.host.nnz * int(self.fields["spmvs"]) / timing.median_s / 1e9,
-            "roofline_s": iterations * iteration_s,
-            "iteration_roofline_s": iteration_s,
-            "spmv_s": rounds.timing(f"{SPMV}{self.kernel}", cache).median_s,
-        }
+        rates = self._experiment.rates(self._solve, self._layout_bytes, self.fields, timing.median_s, cache)
+        return {**rates, "spmv_s": rounds.timing(f"{SPMV}{self.kernel}", cache).median_s}
 
     def traces(self) -> Iterator[Trace]:
         """Yield the relative residual of the recurrence by iteration, at most POINTS_MAX of them."""
@@ -174,15 +166,10 @@ class SolveCandidate(Candidate):
         return call
 
     def _first(self, run: Callable[[], Solution]) -> Solution:
-        """Solve once, on the stream of the stopwatch.
-
-        On a GPU this captures the graph on another stream. Only within a `with` block does CuPy return to this one.
-        """
-        if self._on_host:
-            return run()
-        with self._bench.xp.cuda.get_current_stream():
-            solution = run()
-        self._bench.stopwatch.take_back()
+        """Solve once; a GPU then gives back memory that only the preparation needed."""
+        solution = run()
+        if not self._on_host:
+            self._bench.stopwatch.take_back()
         return solution
 
     def _play(self) -> None:

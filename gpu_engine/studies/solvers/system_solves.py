@@ -13,8 +13,8 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import KernelError, ParameterError
 from gpu_engine.formats.base import Format, Kernel, Launch, check_room
 from gpu_engine.measure import Bench, Timed
-from gpu_engine.records import Case
-from gpu_engine.sampling.experiment import Candidate, Experiment
+from gpu_engine.records import Cache, Case
+from gpu_engine.sampling.experiment import Candidate, Experiment, Fields
 from gpu_engine.solvers import Method, residual, symmetry
 from gpu_engine.solvers.gmres import gmres
 from gpu_engine.studies.solvers.details import SolverDetails
@@ -137,6 +137,24 @@ class SystemSolves(Experiment):
     def iteration_bytes(self, layout_bytes: float, method: Method, iterations: int) -> float:
         """Return the bytes of an iteration: the layout in each SpMV, and the vectors of the method."""
         return layout_bytes * method.spmvs + 8.0 * passes_of(method, self.plan.restart, iterations) * self.host.n_rows
+
+    def least_s(self, layout_bytes: float, spmvs: int, cache: Cache) -> float:
+        """Return the least seconds for the bytes of SpMVs."""
+        return spmvs * self.bench.least_s(layout_bytes + 16 * self.host.n_rows, cache)
+
+    def rates(self, solve: Solve, layout_bytes: float, counts: Fields, median_s: float, cache: Cache) -> Fields:
+        """Return GFLOP/s of the SpMVs of a solve, and the roofline time of its iterations.
+
+        counts  `iterations` and `spmvs` of the solve
+        """
+        iterations = int(counts["iterations"])
+        moved = self.iteration_bytes(layout_bytes, solve.method, iterations)
+        iteration_s = moved / self.bench.profile.rate(int(moved), cache)
+        return {
+            "gflops": 2 * self.host.nnz * int(counts["spmvs"]) / median_s / 1e9,
+            "roofline_s": iterations * iteration_s,
+            "iteration_roofline_s": iteration_s,
+        }
 
     def _spmv(self, kernel: str) -> Any:
         def multiply() -> None:
