@@ -23,8 +23,8 @@ def measured(gpu: DeviceInfo, params: SolversParams, generator: str = "stencil")
     study = SolversStudy()
     with open_bench(gpu) as bench:
         cases = tuple(study.cases(params, [info], bench.device))
-        found = list(study.run(params, cases, {"m": matrix}, bench))
-    return [record for record in found if isinstance(record, Measurement | Trace)]
+        records = list(study.run(params, cases, {"m": matrix}, bench))
+    return [record for record in records if isinstance(record, Measurement | Trace)]
 
 
 @pytest.mark.parametrize("preconditioner", ["none", "jacobi", "block-jacobi:4", "chebyshev", "ic"])

@@ -77,9 +77,9 @@ def test_the_loosest_tolerance_that_meets_the_bound_is_searched() -> None:
         return 7.0 * tolerance
 
     assert tightest(solve, lambda x: x, 1e-6, 1e-5) == 1e-6
-    found = tightest(solve, lambda x: x, 1e-6, 1e-6)
-    assert 1e-7 < found < 1e-6 / 7
-    assert tolerances == [1e-6, 1e-6, found]
+    tolerance = tightest(solve, lambda x: x, 1e-6, 1e-6)
+    assert 1e-7 < tolerance < 1e-6 / 7
+    assert tolerances == [1e-6, 1e-6, tolerance]
 
 
 @pytest.mark.parametrize("norm", [lambda _: 1.0, lambda _: float("nan")])
@@ -321,9 +321,7 @@ def test_warp_refuses_pointers_of_64_bits(warp: Warp) -> None:
         bound_in(warp_solvers.CHECK_0, matrix=wide)
 
 
-def test_without_warp_its_cases_are_skipped() -> None:
-    pytest.importorskip("numpy")
-    if "warp" in sys.modules:
-        pytest.skip("Warp is installed")
+def test_without_warp_its_cases_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "warp", None)
     with pytest.raises(ParameterError, match="NVIDIA Warp is not installed"):
         bound_in(warp_solvers.CHECK_0, matrix=CsrMatrix.from_scipy(convection(12, 1.0)))

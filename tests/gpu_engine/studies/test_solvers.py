@@ -24,37 +24,37 @@ def keys(device: DeviceInfo = CPU, **params: Any) -> list[str]:
 
 @pytest.mark.parametrize("device", [CPU, GPU], ids=lambda device: device.backend)
 def test_the_defaults_are_all_methods_with_a_few_kernels_and_all_libraries(device: DeviceInfo) -> None:
-    found, kernels = keys(device), (*KERNELS[device.backend], *LIBRARIES[device.backend])
-    assert len(found) == len(set(found)) == 4 * len(kernels)
-    cg = [key for key in found if "method=cg," in key]
+    cases, kernels = keys(device), (*KERNELS[device.backend], *LIBRARIES[device.backend])
+    assert len(cases) == len(set(cases)) == 4 * len(kernels)
+    cg = [key for key in cases if "method=cg," in key]
     assert sorted(cg) == sorted(f"p|{kernel}|warm|method=cg,preconditioner=none,rtol=1e-08" for kernel in kernels)
     assert set(KERNELS[device.backend]) <= set(SolversStudy().names(device.backend)["kernels"])
 
 
 def test_cases_are_methods_times_preconditioners_times_tolerances_times_kernels() -> None:
-    found = keys(
+    cases = keys(
         methods=["cg", "gmres"],
         preconditioners=["none", "ic:3"],
         rtol=[1e-6, 1e-10],
         kernels=["csr/scalar"],
         restart=50,
     )
-    assert len(found) == 8
-    assert found[0] == "p|csr/scalar|warm|method=cg,preconditioner=none,rtol=1e-06"
-    assert found[-1] == "p|csr/scalar|warm|method=gmres,preconditioner=ic:3,rtol=1e-10,restart=50"
+    assert len(cases) == 8
+    assert cases[0] == "p|csr/scalar|warm|method=cg,preconditioner=none,rtol=1e-06"
+    assert cases[-1] == "p|csr/scalar|warm|method=gmres,preconditioner=ic:3,rtol=1e-10,restart=50"
 
 
 def test_libraries_have_no_preconditioner_but_jacobi() -> None:
-    found = keys(methods=["cg"], preconditioners=["none", "jacobi", "chebyshev:3"], kernels=["scipy/solver"])
-    assert [key.split("preconditioner=")[1].split(",")[0] for key in found] == ["none", "jacobi"]
+    cases = keys(methods=["cg"], preconditioners=["none", "jacobi", "chebyshev:3"], kernels=["scipy/solver"])
+    assert [key.split("preconditioner=")[1].split(",")[0] for key in cases] == ["none", "jacobi"]
 
 
 def test_what_is_solved_is_an_axis_if_it_is_not_the_default() -> None:
-    (found,) = keys(methods=["cg"], kernels=["csr/scalar"], system="definite", excess=0.01, seed=3, check_every=5)
-    assert found.endswith("rtol=1e-08,system=definite,excess=0.01,seed=3,check_every=5")
+    (case,) = keys(methods=["cg"], kernels=["csr/scalar"], system="definite", excess=0.01, seed=3, check_every=5)
+    assert case.endswith("rtol=1e-08,system=definite,excess=0.01,seed=3,check_every=5")
     # Neither the excess of a matrix that stays as it is nor the seed of ones changes anything.
-    (found,) = keys(methods=["cg"], kernels=["csr/scalar"], excess=0.01, b="ones", seed=3)
-    assert found.endswith("rtol=1e-08,b=ones")
+    (case,) = keys(methods=["cg"], kernels=["csr/scalar"], excess=0.01, b="ones", seed=3)
+    assert case.endswith("rtol=1e-08,b=ones")
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,9 @@ def run(bench: Bench, matrix: Any, **params: Any) -> tuple[list[Measurement], di
     info = MatrixInfo("m", "m", *host.shape, host.nnz)
     chosen = parse_params(SolversParams, QUICK | params)
     cases = tuple(study.cases(chosen, [info], bench.device))
-    found = list(study.run(chosen, cases, {"m": host}, bench))
-    traces = {trace.case: trace for trace in found if isinstance(trace, Trace)}
-    return [m for m in found if isinstance(m, Measurement)], traces
+    records = list(study.run(chosen, cases, {"m": host}, bench))
+    traces = {trace.case: trace for trace in records if isinstance(trace, Trace)}
+    return [m for m in records if isinstance(m, Measurement)], traces
 
 
 def by_method(measurements: Sequence[Measurement]) -> dict[str, list[Measurement]]:
@@ -114,7 +114,7 @@ def test_a_tighter_tolerance_needs_more_iterations(bench: Bench) -> None:
 
 def test_methods_that_need_symmetry_skip_a_matrix_without(bench: Bench) -> None:
     measurements, _ = run(bench, convection(12, 1.0))
-    states = {method: {m.state for m in found} for method, found in by_method(measurements).items()}
+    states = {method: {m.state for m in measured} for method, measured in by_method(measurements).items()}
     assert states == {"cg": {"skipped"}, "minres": {"skipped"}, "bicgstab": {"ok"}, "gmres": {"ok"}}
     assert all("not symmetric" in m.note for m in measurements if m.state == "skipped")
 

@@ -26,16 +26,16 @@ def finding(*measurements: object) -> Finding:
 
 
 def test_solves_with_equal_axes_are_compared() -> None:
-    found = findings(shown(*every(), *every("fem", "cuda:1", CG)))
-    assert [(f.matrix_id, f.device, f.axes["method"], f.axes["preconditioner"]) for f in found] == [
+    every_finding = findings(shown(*every(), *every("fem", "cuda:1", CG)))
+    assert [(f.matrix_id, f.device, f.axes["method"], f.axes["preconditioner"]) for f in every_finding] == [
         ("plane", "cuda:0", "cg", "none"),
         ("plane", "cuda:0", "cg", "jacobi"),
         ("plane", "cuda:0", "gmres", "none"),
         ("plane", "cuda:0", "bicgstab", "none"),
         ("fem", "cuda:1", "cg", "none"),
     ]
-    assert {f.baseline for f in found} == {LIBRARY}
-    assert all(f.leaders == ("sellp/t1",) and f.decided for f in found)
+    assert {f.baseline for f in every_finding} == {LIBRARY}
+    assert all(f.leaders == ("sellp/t1",) and f.decided for f in every_finding)
     assert [c.of for c in contests(shown(*every()))] == ["CG", "CG", "GMRES", "BiCGSTAB"]
 
 
@@ -52,9 +52,9 @@ def test_the_sentences_have_the_numbers_that_an_engineer_asks_for() -> None:
 
 
 def test_without_a_library_csr_is_the_baseline() -> None:
-    found = finding(*every(solves=CG)[:3])
-    assert found.baseline == "csr/vector"
-    assert [row.word for row in found.rows] == ["faster", "faster", "baseline"]
+    one = finding(*every(solves=CG)[:3])
+    assert one.baseline == "csr/vector"
+    assert [row.word for row in one.rows] == ["faster", "faster", "baseline"]
 
 
 def test_a_conversion_pays_back_after_so_many_iterations_or_never() -> None:
@@ -86,9 +86,9 @@ def test_a_conversion_does_not_pay_back_if_the_solve_is_not_faster_by_its_verdic
 
 
 def test_noisy_timings_say_nothing_but_that() -> None:
-    found = finding(*(replace(m, aa_gap=0.3) for m in every(solves=CG)))
-    assert len(found.sentences) == 1
-    assert found.busy
+    one = finding(*(replace(m, aa_gap=0.3) for m in every(solves=CG)))
+    assert len(one.sentences) == 1
+    assert one.busy
 
 
 def test_a_share_of_the_spmv_that_cannot_be_true_is_withheld() -> None:
@@ -132,10 +132,10 @@ def test_different_systems_of_a_matrix_are_different_problems() -> None:
 
 def test_a_failed_solve_has_its_status_and_no_time() -> None:
     note = "status indefinite: broke down"
-    found = finding(failed("csr/vector", note), failed("sellp/t1", note), failed(LIBRARY, "not installed"))
-    assert (found.leaders, found.baseline) == ((), "")
-    assert note in found.sentences[0]
-    assert {row.reason for row in found.rows} == {note, "not installed"}
+    one = finding(failed("csr/vector", note), failed("sellp/t1", note), failed(LIBRARY, "not installed"))
+    assert (one.leaders, one.baseline) == ((), "")
+    assert note in one.sentences[0]
+    assert {row.reason for row in one.rows} == {note, "not installed"}
 
 
 def test_a_library_that_needs_other_iterations_is_said_to() -> None:
