@@ -69,7 +69,8 @@ class SolveCandidate(Candidate):
         bare = System(run.host.n_rows, launch, run.matrix)
         system, setup_s = self._preconditioned(bare)
         self._run = self._bound(system)
-        self._solution = solution = self._first(self._run)
+        self._solution = solution = self._run()
+        self._bench.stopwatch.take_back()
         if not solution.converged:
             raise KernelError(f"status {solution.status.name.lower()}: {solution}")
         run.launches[self.kernel] = launch
@@ -164,13 +165,6 @@ class SolveCandidate(Candidate):
             return solve(run.b, x, tolerance)
 
         return call
-
-    def _first(self, run: Callable[[], Solution]) -> Solution:
-        """Solve once; a GPU then gives back memory that only the preparation needed."""
-        solution = run()
-        if not self._on_host:
-            self._bench.stopwatch.take_back()
-        return solution
 
     def _play(self) -> None:
         if self._run is None:
