@@ -16,6 +16,9 @@ from gpu_engine.studies.formats import FormatsParams, FormatsStudy
 from gpu_engine.verdicts.verdict import compare
 from tests.battery import with_row_lengths
 
+TRIES = 5
+"""Repetitions of a comparison of times, because the tests of other processes use the same GPU."""
+
 
 def measure(gpu: DeviceInfo, params: FormatsParams) -> list[Record]:
     matrix = with_row_lengths(np.full(20_000, 25), 20_000, seed=5)
@@ -132,15 +135,17 @@ def test_parts_that_the_host_launches_take_as_long_as_replayed(gpu: DeviceInfo) 
             part()
         timer = bench.stopwatch.part_timer()
         assert timer is not None
-        # Other processes may hold any of them up, seldom all five.
-        for part in (short, long, short) * 5:
-            timer(part)
-        times = timer.seconds()
-        expected = min(bench.stopwatch.time_parts([long], lambda: None)[0] for _ in range(5))
-    first, second, third = (min(times[i::3]) for i in range(3))
-    # The host launches a part while the device waits: some 0.3 ms of a call of CuPy.
-    assert expected * 0.98 < second < expected + 1e-3
-    assert max(first, third) < second
+        for _ in range(TRIES):
+            # Other processes may hold any of them up, seldom all five.
+            for part in (short, long, short) * 5:
+                timer(part)
+            times = timer.seconds()
+            first, second, third = (min(times[i::3]) for i in range(3))
+            expected = min(bench.stopwatch.time_parts([long], lambda: None)[0] for _ in range(5))
+            # The host launches a part while the device waits: some 0.3 ms of a call of CuPy.
+            if expected * 0.98 < second < expected + 1e-3 and max(first, third) < second:
+                return
+    pytest.fail(f"expected {expected}, {first} {second} {third}")
 
 
 def test_placed_arrays_lie_in_the_arena_at_ever_new_places(gpu: DeviceInfo) -> None:
@@ -169,10 +174,14 @@ def test_warm_times_do_not_depend_on_how_the_arrays_came_into_the_cache(gpu: Dev
         x, y = bench.xp.ones(matrix.n_cols), bench.xp.empty(matrix.n_rows)
         product = ell.FORMAT.kernels[0].bound("cuda", layout)
         samples = bench.stopwatch.prepare(lambda: product(x, y), "warm")
-        evicted = min(min(samples()) for _ in range(3))
-        layout.values[...] = layout.values.copy()
-        written = min(min(samples()) for _ in range(3))
-    assert 0.9 < written / evicted < 1.1
+        ratios = []
+        for _ in range(TRIES):
+            evicted = min(min(samples()) for _ in range(3))
+            layout.values[...] = layout.values.copy()
+            ratios.append(min(min(samples()) for _ in range(3)) / evicted)
+            if 0.9 < ratios[-1] < 1.1:
+                return
+    pytest.fail(f"written over evicted: {ratios}")
 
 
 def test_every_kernel_of_formats_is_placed_anew_in_each_round(gpu: DeviceInfo) -> None:

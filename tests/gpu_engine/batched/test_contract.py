@@ -13,7 +13,7 @@ from gpu_engine.batched.base import BatchKernel
 from gpu_engine.batched.batch import Batch
 from gpu_engine.batched.blocks import LARGEST_BLOCK, MOST_BLOCKS, Blocks, instantiations, staged_columns
 from gpu_engine.batched.composition import Composition
-from gpu_engine.batched.csr import FEW, SCALAR_BLOCK, UNIFORM_BLOCK, CsrBatch
+from gpu_engine.batched.csr import FEW, SCALAR_BLOCK, SCALAR_FEW, UNIFORM_BLOCK, CsrBatch
 from gpu_engine.batched.csri import CsriBatch, warps_for
 from gpu_engine.batched.ell import EllBatch
 from gpu_engine.cuda.load import CudaSource
@@ -205,7 +205,8 @@ def test_only_many_matrices_of_equal_lanes_have_small_blocks() -> None:
     for matrices, scalar, largest in (
         ([four, four] * many, SCALAR_BLOCK, UNIFORM_BLOCK),
         ([four, warp] * many, SCALAR_BLOCK, LARGEST_BLOCK),
-        ([four] * FEW, 416, LARGEST_BLOCK),
+        ([four] * FEW, SCALAR_BLOCK, LARGEST_BLOCK),
+        ([four] * SCALAR_FEW, 416, LARGEST_BLOCK),
         ([warp], 416, LARGEST_BLOCK),
     ):
         blocks = CsrBatch.store(Composition.of(matrices).batch(np)).blocks
