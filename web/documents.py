@@ -190,9 +190,9 @@ def _anchor_words(tokens: Sequence[Token], anchors: Counter[str]) -> None:
 
 
 def _lead_links(inline: Token, path: str) -> None:
-    """Replace links to project files with page addresses; links to other files become text."""
+    """Replace links to project files with page addresses, and file names with titles; other links become text."""
     closing: list[Token] = []
-    for child in inline.children or ():
+    for child, inside in pairwise((*(inline.children or ()), Token("end", "", 0))):
         if child.type == "link_close":
             child.tag = closing.pop().tag
         if child.type != "link_open":
@@ -207,6 +207,8 @@ def _lead_links(inline: Token, path: str) -> None:
             child.tag, child.attrs = "span", {}
         else:
             child.attrSet("href", f"{href(name)}{'#' if anchor else ''}{anchor}")
+            if inside.content in (file, posixpath.basename(target)):
+                inside.content = head(name).title
 
 
 def _table(_: Any, tokens: Sequence[Token], place: int, *__: Any) -> str:

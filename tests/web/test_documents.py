@@ -31,6 +31,12 @@ def test_every_link_of_a_document_leads_to_a_page_and_a_place_there(client: Test
         assert not anchor or f'id="{anchor}"' in there, link
 
 
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_links_to_documents_are_titles(client: TestClient, address: str) -> None:
+    texts = re.findall(r'href="(?:/docs/|/glossary)[^"]*">([^<]*)</a>', get(client, address).text)
+    assert [text for text in texts if text.endswith(".md")] == []
+
+
 def test_html_in_a_document_is_text() -> None:
     assert documents.MARKDOWN.render("a <b>c</b>\n") == "<p>a &lt;b&gt;c&lt;/b&gt;</p>\n"
 

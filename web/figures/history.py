@@ -15,7 +15,7 @@ from web.figures.base import Drawing, blank, caption, escape, log_axis
 from web.figures.formats.groups import place_in_words
 from web.figures.highlighting import NAMED_MAX
 from web.figures.panels import Legend, panels
-from web.palette import style
+from web.palette import style, symbol_of
 
 PANEL_PX = 240
 FASTEST = "fastest kernel"
@@ -166,7 +166,7 @@ def _line(panel: Panel, kernel: str, unit: Unit, legend: Legend) -> go.Scatter:
         numbers,
         unit,
         lambda point: [queued[point.job_id]],
-        {"color": look.color, "symbol": look.symbol, "size": 9},
+        {"color": look.color, "symbol": symbol_of(kernel), "size": 9},
         mode="lines+markers",
         line={"color": look.color, "dash": look.dash, "width": 2},
         **legend.entry(escape(kernel)),

@@ -14,7 +14,6 @@ from gpu_engine.findings.finding import (
     with_intervals,
 )
 from gpu_engine.findings.overall_ranking import ComparisonGroup
-from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.solvers.groups import NONE, Solve, SolveGroup, problems, solve_groups
 from gpu_engine.findings.solvers.tables import best_total, break_even_text, whole
 from gpu_engine.text import units
@@ -180,8 +179,10 @@ def _on_conversion(group: SolveGroup) -> str:
     paying = [solve for solve, pays in verdicts if pays]
     if not paying:
         return f"No conversion pays back within the solve against {group.base.label}."
-    names = [f"{s.label} (after {amount(whole(group.break_even(s) or 0.0), 'iteration')})" for s in paying]
-    return f"Conversion pays back within the solve for {join(names, NAMED)}, against {group.base.label}."
+    first = min(paying, key=lambda solve: group.break_even(solve) or 0.0)
+    after = amount(whole(group.break_even(first) or 0.0), "iteration")
+    others = f" and for {amount(len(paying) - 1, 'further kernel')}" if len(paying) > 1 else ""
+    return f"Conversion pays back after {after} for {first.label}{others}, against {group.base.label}."
 
 
 def _numbers(group: SolveGroup) -> Table:
