@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.host.jit import numba
 
-ROWS_PER_BLOCK = 2**18
-"""Rows that the CPU handles at a time, so that temporaries stay small."""
+SPLITTER = 134217729.0
+"""Factor 2²⁷ + 1 that splits a number of 53 bits into two halves (Dekker)."""
 
 
 def on_host(rows: CsrMatrix, b: np.ndarray, x: np.ndarray, r: np.ndarray) -> float:
@@ -21,51 +22,35 @@ def on_host(rows: CsrMatrix, b: np.ndarray, x: np.ndarray, r: np.ndarray) -> flo
 
     Products and sums of a row are pairs of fp64 numbers: value and error.
     """
-    total = 0.0
-    for first in range(0, rows.n_rows, ROWS_PER_BLOCK):
-        part = slice(first, min(first + ROWS_PER_BLOCK, rows.n_rows))
-        r[part] = _rows(rows, part, b, x)
-        total += float(r[part] @ r[part])
-    return total
+    _rows(rows.indptr, rows.indices, rows.values, b, x, r)
+    return float(r @ r)
 
 
-def _rows(rows: CsrMatrix, part: slice, b: np.ndarray, x: np.ndarray) -> Any:
-    """Return b − A·x of a block of rows."""
-    pointers = rows.indptr[part.start : part.stop + 1].astype(np.int64)
-    entries = slice(int(pointers[0]), int(pointers[-1]))
-    high, low = _product(rows.values[entries], x[rows.indices[entries]])
-    lengths, begins = np.diff(pointers), pointers[:-1] - pointers[0]
-    total, error = b[part].astype(np.float64), np.zeros(lengths.size)
-    # Slot k of all rows at a time: as many steps as the longest row has nonzeros.
-    alive = np.argsort(-lengths, kind="stable")
-    counts = lengths[alive]
-    for slot in range(int(counts[0]) if counts.size else 0):
-        chosen = alive[: np.searchsorted(-counts, -slot, side="left")]
-        at = begins[chosen] + slot
-        total[chosen], more = _sum(total[chosen], -high[at])
-        error[chosen] += more - low[at]
-    return total + error
+@numba.njit(parallel=True, cache=True)
+def _rows(indptr: Any, indices: Any, values: Any, b: Any, x: Any, r: Any) -> None:
+    for row in numba.prange(r.size):
+        total, error = float(b[row]), 0.0
+        for entry in range(indptr[row], indptr[row + 1]):
+            high, low = _product(-values[entry], x[indices[entry]])
+            total, more = _sum(total, high)
+            error += low + more
+        r[row] = total + error
 
 
-def _sum(a: Any, b: Any) -> tuple[Any, Any]:
+@numba.njit(cache=True)
+def _sum(a: Any, b: Any) -> Any:
     """Return a + b and its error (TwoSum)."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
-def _product(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return a·b and its error (TwoProduct with Dekker's splitting, because NumPy has no fma)."""
+@numba.njit(cache=True)
+def _product(a: Any, b: Any) -> Any:
+    """Return a·b and its error (TwoProduct with Dekker's splitting, because Numba has no fma)."""
     product = a * b
-    a_high, a_low = _split(a)
-    b_high, b_low = _split(b)
+    scaled_a, scaled_b = SPLITTER * a, SPLITTER * b
+    a_high, b_high = scaled_a - (scaled_a - a), scaled_b - (scaled_b - b)
+    a_low, b_low = a - a_high, b - b_high
     error = a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
-    return product, np.where(np.isfinite(error), error, 0.0)
-
-
-def _split(a: Any) -> tuple[Any, Any]:
-    """Return the upper and the lower 26 bits of a number."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaled = 134217729.0 * a
-        high = scaled - (scaled - a)
-    return high, a - high
+    return product, error if np.isfinite(error) else 0.0
