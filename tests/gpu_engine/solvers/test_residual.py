@@ -26,7 +26,7 @@ def test_a_residual_that_cancels_has_correct_digits() -> None:
     r = np.empty(matrix.n_rows)
     squared = residual.on_host(matrix, b, x, r)
     expected = exact(matrix, b, x)
-    largest = [float(max((abs(Fraction(v)) for v in (b[row], 1e-300)))) for row in range(matrix.n_rows)]
+    largest = [float(max(abs(Fraction(v)) for v in (b[row], 1e-300))) for row in range(matrix.n_rows)]
     differences = [abs(float(Fraction(r[row]) - expected[row])) for row in range(matrix.n_rows)]
     # An error of fp64 would be some 1e-16 of b.
     assert max(d / scale for d, scale in zip(differences, largest, strict=True)) < 1e-25
