@@ -85,11 +85,23 @@ def links(nnz: int) -> Iterator[Subject]:
     yield Subject("links-anywhere", "shared links", generated("powerlaw", graph | {"exponent": 2.2}))
 
 
+SYSTEMS_NNZ = 100_000_000
+"""Most nonzeros of a system, whose solution is verified on the host."""
+
+
+def systems(nnz: int) -> Iterator[Subject]:
+    """Yield symmetric positive definite grids for CG, with about `nnz` nonzeros or SYSTEMS_NNZ."""
+    for points in (7, 27):
+        side = round((min(nnz, SYSTEMS_NNZ) / points) ** (1 / 3))
+        grid = {"points": points, "nx": side, "ny": side, "nz": side}
+        yield Subject(f"space-{points}, system", "shared systems", generated("stencil", grid))
+
+
 def multigpu_matrices(nnz: int) -> tuple[Subject, ...]:
     """Return the matrices of the study `scaling` with about `nnz` nonzeros.
 
     A grid in space, power-law rows, long rows first; two row lengths, one matrix per ratio; the matrices of the paper;
-    grids and power laws whose partitions the devices generate; and graphs with few links.
+    grids and power laws whose partitions the devices generate; graphs with few links; and systems for CG.
     """
     side, rows, factor = _side(nnz), max(round(nnz / MEAN), 24), 16
     halves = {"n": max(round(min(nnz, RATIOS_NNZ) / MEAN), 50), "mean": MEAN}
@@ -102,6 +114,7 @@ def multigpu_matrices(nnz: int) -> tuple[Subject, ...]:
         *paper_matrices(nnz),
         *parts(min(PARTS_FACTOR * nnz, SHARED_NNZ)),
         *links(nnz),
+        *systems(nnz),
     )
 
 

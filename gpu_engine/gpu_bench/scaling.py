@@ -56,6 +56,9 @@ NUMA: dict[str, Any] = {
 RANKS: dict[str, Any] = {"workload": ("pagerank",), "partitionings": ("pCSR",), "exchange": ("all-gather",)}
 """Further parameters for the skewed matrix, which is a graph, and the only ones for graphs with few links."""
 
+SOLVES: dict[str, Any] = {"workload": ("solve",), "partitionings": ("pCSR",)}
+"""Parameters for systems that CG solves."""
+
 RATIOS: dict[str, Any] = {"workload": ("resident",), "partitionings": ("pCSR",)}
 """Parameters for matrices with two row lengths: equal rows against equal nonzeros, as in Figure 6 of the paper."""
 
@@ -92,6 +95,7 @@ def passes(subject: Subject, rounds: int, several_nodes: bool = False) -> Iterat
         "shared skewed": (*PASSES, RANKS),
         "shared parts": (WEAK if weak_divisor(subject) > 1 else STAYING,),
         "shared links": (RANKS,),
+        "shared systems": (SOLVES,),
     }.get(subject.group, PASSES)
     numa = [NUMA] if several_nodes and subject.group in ("shared", "shared skewed", "shared paper") else []
     for fields in (*chosen, *numa):

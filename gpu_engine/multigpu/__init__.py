@@ -1,4 +1,4 @@
-"""Multi-GPU SpMV and PageRank: one matrix, partitioned over several devices of one host or of a cluster.
+"""Multi-GPU SpMV, PageRank, and CG: one matrix, partitioned over several devices of one host or of a cluster.
 
 Map of the package, in reading order.
 
@@ -25,8 +25,11 @@ Data on the devices (workloads resident, iterate)
 PageRank (workload pagerank)
   graph_shards.py    pages, links, and ranks of one device
   rank_state.py      the run of PageRank over shards; pagerank.py: on the devices of one process
+CG (workload solve)
+  solve.py           a system over the devices of one process; cpu_solve.py, cuda_solve.py: its steps
 Measuring
-  workload.py        Setting and the data of a workload; workloads.py, pagerank_workload.py: WORKLOADS
+  workload.py        Setting and the data of a workload; workloads.py: WORKLOADS, with
+                     pagerank_workload.py and solve_workload.py; sampler.py: times of iterations
 Several hosts
   placement.py       device slots of a Ray cluster
   cluster/           actors of Ray, one per device, and TRANSPORTS between them

@@ -145,6 +145,41 @@ class Update(NamedTuple):
     norm: str
 
 
+class SolveRows(NamedTuple):
+    """Vectors of the owned rows of a device in CG: float64 [rows].
+
+    p, s, w   direction, A·p, and A·r
+    x, r      iterate, and its residual
+    partials  workspace of N_PARTIALS numbers
+    """
+
+    p: Any
+    s: Any
+    w: Any
+    x: Any
+    r: Any
+    partials: Any
+
+
+class SolveSteps(Protocol):
+    """Steps of CG on one device; each launches on the current stream, or computes in one thread of a CPU."""
+
+    N_PARTIALS: int
+
+    def advance(self, rows: SolveRows, sums: Any, before: Any, after: Any) -> None:
+        """Update p, s, x, and r.
+
+        sums    r·r and r·w of each device in turn
+        before  γ and α of the iteration before, 0 in the first one, and 1 after a breakdown; after: the same for the
+                next iteration
+        """
+        ...
+
+    def project(self, rows: SolveRows, own: Any, squares: bool) -> None:
+        """Compute own := r·r and r·w; squares: also compute r·r, which `advance` computes otherwise."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Operations:
     """Functions on arrays of one device, for `Device.call`: on a GPU they launch, on a CPU they compute in one thread.
@@ -173,6 +208,7 @@ class Operations:
     to_ieee, to_segments  (vector): convert between segments and fp64 in place
     copy_owned  (p, owned, k, ranks): ranks := the ranks of the owned pages, in k segments or fp64
     chunks    functions for chunks of a partition
+    solve     steps of CG
     n_sums    elements of `sums`: the two results, and workspace
     """
 
@@ -192,6 +228,7 @@ class Operations:
     to_segments: Callable[[Segmented], None]
     copy_owned: Callable[[Any, slice, int, Any], None]
     chunks: ChunkProducts
+    solve: SolveSteps
     n_sums: int
 
 

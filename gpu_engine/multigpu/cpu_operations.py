@@ -8,7 +8,7 @@ from gpu_engine import cpms
 from gpu_engine.cpms import Segmented
 from gpu_engine.cpms.layout import group_size
 from gpu_engine.host.jit import numba
-from gpu_engine.multigpu import cpu_chunks
+from gpu_engine.multigpu import cpu_chunks, cpu_solve
 from gpu_engine.multigpu.base import Operations, Update
 from gpu_engine.multigpu.merge import combine
 from gpu_engine.multigpu.partition import Part, Partitioning, rewrite
@@ -229,5 +229,6 @@ OPERATIONS = Operations(
     to_segments=to_segments,
     copy_owned=copy_owned,
     chunks=cpu_chunks,
+    solve=cpu_solve,
     n_sums=2,
 )

@@ -22,7 +22,7 @@ from gpu_engine.formats.csc import CscLayout
 from gpu_engine.formats.csr import smart
 from gpu_engine.formats.csr.layout import CsrLayout
 from gpu_engine.formats.split import ITEMS, THREADS, SplitLayout
-from gpu_engine.multigpu import cuda_chunks
+from gpu_engine.multigpu import cuda_chunks, cuda_solve
 from gpu_engine.multigpu.base import Operations, Update
 from gpu_engine.multigpu.merge import combine
 from gpu_engine.multigpu.partition import Part, Partitioning, Span
@@ -75,7 +75,7 @@ RANKS = CudaSource(
 KERNELS = (split.FORMAT.kernels[0], coo.KERNEL, smart.KERNEL, csc.FORMAT.kernels[0])
 """SpMV kernels: tiles for prepared row partitions, and one kernel per kind of partition."""
 
-SOURCES = (ENTRIES, SEGMENTS, RANKS, *(source for kernel in KERNELS for source in kernel.sources))
+SOURCES = (ENTRIES, SEGMENTS, RANKS, cuda_solve.SOURCE, *(source for kernel in KERNELS for source in kernel.sources))
 """CUDA sources of everything that a device launches."""
 
 
@@ -258,5 +258,6 @@ OPERATIONS = Operations(
     to_segments=to_segments,
     copy_owned=copy_owned,
     chunks=cuda_chunks,
+    solve=cuda_solve,
     n_sums=2 + 2 * BLOCKS,
 )

@@ -20,7 +20,7 @@ from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix, transiti
 from gpu_engine.pagerank.verify import Verifier
 from gpu_engine.verify import Products, Reference, products_of, reference_of
 
-WorkloadName = Literal["cold", "resident", "iterate", "pagerank"]
+WorkloadName = Literal["cold", "resident", "iterate", "pagerank", "solve"]
 
 CutName = Literal["nonzeros", "rows"]
 """Quantity that all partitions have in equal numbers."""
@@ -36,7 +36,7 @@ Clock = Callable[[], float]
 class Setting:
     """Parameters of a case.
 
-    variant         a strategy, `resident`, `iterate`, or `pagerank+` with the storage of ranks
+    variant         a strategy, `resident`, `iterate`, or `pagerank+` with the storage of ranks, or `solve`
     devices         number of devices that share the matrix
     merge           merge place of the workload cold; None: that of the strategy
     balance         quantity that all partitions have in equal numbers; for cold, only `rows` overrides the strategy
@@ -69,7 +69,7 @@ class Setting:
         axes = [("devices", str(self.devices)), ("workload", self.workload)]
         if self.merge is not None:
             axes.append(("merge", self.merge))
-        if self.workload in ("iterate", "pagerank"):
+        if self.workload in ("iterate", "pagerank", "solve"):
             axes += [("exchange", self.exchange), ("overlap", "on" if self.overlap else "off")]
         if self.workload == "resident" or (self.workload == "cold" and self.balance == "rows"):
             axes.append(("balance", self.balance))

@@ -1,7 +1,7 @@
-"""Workloads of a shared matrix, from an SpMV from host memory to an iteration of PageRank (WORKLOADS)."""
+"""Workloads of a shared matrix, from an SpMV from host memory to iterations of PageRank and CG (WORKLOADS)."""
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,8 @@ from gpu_engine.multigpu.numa import on_several_nodes
 from gpu_engine.multigpu.pagerank_workload import RankIterations
 from gpu_engine.multigpu.partition import SharedMatrix, Span
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
+from gpu_engine.multigpu.sampler import SAMPLES, Sampler
+from gpu_engine.multigpu.solve_workload import SolveIterations
 from gpu_engine.multigpu.workload import (
     Clock,
     CutName,
@@ -30,17 +32,8 @@ from gpu_engine.multigpu.workload import (
 )
 from gpu_engine.verify import POISON, check
 
-SAMPLE_S = 0.02
-"""Seconds for which a sample repeats an SpMV or iteration on the devices."""
-
-REPEATS_MAX = 100
-"""Maximum iterations per sample, few enough that x, which is reset before each sample, rarely overflows or vanishes."""
-
 SLACK = 1e-3
 """Fraction of its nonzeros by which a resident partition may deviate from the others to avoid cutting a row."""
-
-SAMPLES = 3
-"""Samples per turn, whose median counts."""
 
 LONG_S = 0.2
 """Seconds of an SpMV above which a turn takes one sample only."""
@@ -153,7 +146,7 @@ class ResidentProduct:
         stored = data.stored(setting.partitioning)
         spans = _cut(stored, devices, setting.balance)
         self._matrix = ResidentMatrix(stored, spans, devices, overlap=False)
-        self._expected, self._sampler = data.reference, _Sampler(self._matrix, clock)
+        self._expected, self._sampler = data.reference, Sampler(self._matrix.synchronize, clock, BATCH)
         self._fields = _part_fields(stored, spans)
         self.moved_bytes: float = self._fields["stored_bytes"] + self._expected.y.nbytes
 
@@ -184,7 +177,9 @@ class IteratedProduct:
         spans = _cut(stored, devices, "nonzeros")
         self._matrix = ResidentMatrix(stored, spans, devices, setting.exchange, setting.overlap)
         self._expected = data.iterated_reference
-        self._sampler = _Sampler(self._matrix, clock, lambda: self._matrix.load(self._expected.x))
+        self._sampler = Sampler(
+            self._matrix.synchronize, clock, BATCH, before=lambda: self._matrix.load(self._expected.x)
+        )
         self._phases = _Phases(("compute", "exchange"))
         self._fields = _part_fields(stored, spans) | {"exchanged_bytes": self._matrix.exchanged_bytes}
         self.moved_bytes: float = self._fields["stored_bytes"] + self._expected.y.nbytes
@@ -208,38 +203,6 @@ class IteratedProduct:
     def fields(self) -> dict[str, Any]:
         """Return the fields of the record; overlapping phases add up to more than the time."""
         return self._fields | {"phases_s": self._phases.medians()}
-
-
-Launch = Callable[[int], None]
-"""Function that launches an act the given number of times."""
-
-
-class _Sampler:
-    """Timer for acts of a resident matrix, repeated so that the cost of the clock does not count."""
-
-    def __init__(self, matrix: ResidentMatrix, clock: Clock, before: Callable[[], None] | None = None) -> None:
-        self._matrix, self._clock, self._before, self._repeats = matrix, clock, before, 1
-
-    def calibrate(self, *launches: Launch) -> None:
-        """Set the repetitions per sample from the first launch, then sample every launch once to capture it."""
-        # Complete batches, because the remainder would be launched iteration by iteration.
-        fit = round(SAMPLE_S / max(self.sample(launches[0]), 1e-7)) // BATCH * BATCH
-        self._repeats = max(1, min(REPEATS_MAX // BATCH * BATCH, fit))
-        for launch in launches:
-            self.sample(launch)
-
-    def turn(self, launch: Launch) -> float:
-        """Return the median of a few samples in seconds."""
-        return statistics.median(self.sample(launch) for _ in range(SAMPLES))
-
-    def sample(self, launch: Launch) -> float:
-        """Return the seconds of one repetition."""
-        if self._before is not None:
-            self._before()
-        start = self._clock()
-        launch(self._repeats)
-        self._matrix.synchronize()
-        return (self._clock() - start) / self._repeats
 
 
 class _Phases:
@@ -276,5 +239,6 @@ WORKLOADS: Mapping[WorkloadName, type[Workload]] = {
     "resident": ResidentProduct,
     "iterate": IteratedProduct,
     "pagerank": RankIterations,
+    "solve": SolveIterations,
 }
 """Workload → class that measures it."""

@@ -33,17 +33,20 @@ from gpu_engine.multigpu.partition import (
 )
 from gpu_engine.multigpu.peer_copies import PeerCopies
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
+from gpu_engine.multigpu.solve import SharedSolve
 from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.virtual import virtual_devices
 from gpu_engine.pagerank import PageRankParams, transition_matrix
 from gpu_engine.pagerank.cpu_ranks import PlainRanks, SegmentedRanks
 from gpu_engine.pagerank.run import iterate
 from gpu_engine.pagerank.schedule import iterations_by_segments
+from gpu_engine.solvers.base import Status
 from gpu_engine.verify import POISON, check, reference
 from tests.battery import BATTERY
 from tests.gpu_engine.multigpu import test_exchange as exchange_tests
 from tests.gpu_engine.multigpu import test_generated as generated_tests
 from tests.gpu_engine.multigpu import test_peer_copies as segment_tests
+from tests.gpu_engine.multigpu import test_solve as solve_tests
 from tests.gpu_engine.multigpu.from_host import test_chunks as chunk_tests
 from tests.gpu_engine.multigpu.from_host.packable import PACKABLE
 from tests.gpu_engine.multigpu.from_host.test_spmv import check_products, no_clock
@@ -313,6 +316,30 @@ def test_pagerank_is_that_of_one_device(
             assert iterations_by_segments(run.written, schedule) == iterations_by_segments(expected.written, schedule)
             np.testing.assert_allclose(run.gammas, expected.gammas, rtol=1e-6, atol=1e-16)
             assert np.abs(ranks.ranks() - single.ranks()).sum() < 1e-12
+
+
+@pytest.mark.parametrize("overlap", [False, True], ids=["in turn", "overlap"])
+@pytest.mark.parametrize("name", solve_tests.SYSTEMS)
+def test_cg_is_that_of_simulated_devices(devices: Sequence[Any], name: str, overlap: bool) -> None:
+    matrix = solve_tests.SYSTEMS[name]()
+    b = solve_tests.right_hand_side(matrix)
+    for count in (1, COUNT):
+        with virtual_devices(simulated((count,))) as simulations:
+            expected = SharedSolve(matrix, simulations, overlap=overlap).solve(b)
+        poison(devices, 10_000)
+        solve = SharedSolve(matrix, devices[:count], overlap=overlap)
+        first, second = solve.solve(b), solve.solve(b)
+        assert (first.status, first.iterations) == (expected.status, expected.iterations)
+        assert first.residual <= first.bound
+        np.testing.assert_allclose(first.residuals, expected.residuals, rtol=1e-4)
+        np.testing.assert_allclose(first.x, expected.x, rtol=1e-6, atol=1e-9)
+        assert first.x.tobytes() == second.x.tobytes()
+
+
+def test_cg_on_several_gpus_tells_an_indefinite_matrix(devices: Sequence[Any]) -> None:
+    stencil = solve_tests.SYSTEMS["stencil"]()
+    negative = CsrMatrix(*stencil.shape, stencil.indptr, stencil.indices, -stencil.values)
+    assert SharedSolve(negative, devices).solve(np.ones(negative.n_rows)).status is Status.INDEFINITE
 
 
 @pytest.mark.parametrize("norm", ["L2", "Linf"])

@@ -8,13 +8,14 @@ from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.verdicts.verdict import UNKNOWN_GAP, VerdictKind, compare
 
-COLD, RESIDENT, ITERATE, PAGERANK = "cold", "resident", "iterate", "pagerank"
+COLD, RESIDENT, ITERATE, PAGERANK, SOLVE = "cold", "resident", "iterate", "pagerank", "solve"
 
 WORKS: Mapping[str, str] = {
     COLD: "from the host",
     RESIDENT: "resident",
     ITERATE: "iterated",
     PAGERANK: "PageRank",
+    SOLVE: "CG",
 }
 """Workload → its name in headings, in the order of the page. Workloads are never compared with each other."""
 
@@ -23,6 +24,7 @@ ONCE: Mapping[str, str] = {
     RESIDENT: "resident SpMV",
     ITERATE: "iteration",
     PAGERANK: "PageRank iteration",
+    SOLVE: "CG iteration",
 }
 """Workload → the operation that its time is measured per."""
 

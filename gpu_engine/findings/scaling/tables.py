@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from gpu_engine.findings.finding import INTERVAL, Row, interval_text, row_of, with_intervals
-from gpu_engine.findings.scaling.cases import COLD, ITERATE, PAGERANK, imbalance
+from gpu_engine.findings.scaling.cases import COLD, ITERATE, PAGERANK, SOLVE, imbalance
 from gpu_engine.findings.scaling.groups import WorkGroup
 from gpu_engine.findings.scaling.series import BASELINE, Series
 from gpu_engine.records import Measurement
@@ -15,6 +15,7 @@ BESIDE = {
     COLD: (Head("speedup", "vs baseline"), Head("verdict", "vs baseline", numeric=False)),
     ITERATE: (Head("exchanged", "per iteration"),),
     PAGERANK: (Head("exchanged", "per iteration"), Head("iterations")),
+    SOLVE: (Head("exchanged", "per iteration"), Head("iterations")),
 }
 """Workload → heads of the columns that only this workload has."""
 

@@ -1,4 +1,4 @@
-"""Study `scaling`: measures SpMV and PageRank of one matrix that is partitioned over several devices."""
+"""Study `scaling`: measures SpMV, PageRank, and CG of one matrix that is partitioned over several devices."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ class ScalingParams:
     )
     workload: tuple[WorkloadName, ...] = parameter(
         ("cold", "resident", "iterate"),
-        "Workloads: SpMV from host memory, SpMV with data on the devices, iterated SpMV, or PageRank.",
+        "Workloads: SpMV from host memory, SpMV with data on the devices, iterated SpMV, PageRank, or a solve by CG.",
         min_length=1,
     )
     merge: tuple[Merge, ...] = parameter(
@@ -104,7 +104,7 @@ class ScalingStudy:
     name = "scaling"
     details = ScalingDetails
     findings = staticmethod(scaling.findings)
-    question = "How much faster are SpMV and PageRank when several devices share one matrix?"
+    question = "How much faster are SpMV, PageRank, and CG when several devices share one matrix?"
     several = True
     backends = BACKENDS
     Params = ScalingParams
@@ -235,6 +235,9 @@ def _settings(params: ScalingParams, p: Partitioning, work: WorkloadName, count:
         names = RANKS if p.name == "pCSR" else ()
         for name, exchange, overlap in product(names, params.exchange, params.overlap):
             yield Setting(work, p.name, name, count, exchange=exchange, overlap=overlap == "on")
+    elif work == "solve":
+        for exchange, overlap in product(params.exchange if p.name == "pCSR" else (), params.overlap):
+            yield Setting(work, p.name, work, count, exchange=exchange, overlap=overlap == "on")
     elif p.axis == "rows" and work == "resident":
         # With one device the balance makes no difference.
         for balance, kernels in product(params.balance if count > 1 else ("nonzeros",), params.kernel_library):

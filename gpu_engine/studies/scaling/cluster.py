@@ -21,8 +21,8 @@ from gpu_engine.multigpu.graph_shards import PARTITIONING, whole_rows
 from gpu_engine.multigpu.pagerank_workload import RANKS
 from gpu_engine.multigpu.partition import localize
 from gpu_engine.multigpu.resident import BATCH
+from gpu_engine.multigpu.sampler import REPEATS_MAX, SAMPLE_S, SAMPLES
 from gpu_engine.multigpu.workload import RANK_PARAMS, Clock, Setting, Workload, WorkloadData, WorkloadName
-from gpu_engine.multigpu.workloads import REPEATS_MAX, SAMPLE_S, SAMPLES
 from gpu_engine.pagerank.bytes import iteration_bytes
 from gpu_engine.pagerank.run import Run
 from gpu_engine.pagerank.schedule import iterations_by_segments

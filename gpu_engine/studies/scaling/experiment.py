@@ -33,6 +33,7 @@ SOURCES = (
     "gpu_engine.formats",
     "gpu_engine.formats.csr",
     "gpu_engine.pagerank",
+    "gpu_engine.solvers",
 )
 """Packages of the kernels that a workload launches, and of the host code between them."""
 
@@ -66,17 +67,21 @@ class ScalingDetails(Details):
     )
     packing_s: float | None = described("Seconds of the one-time packing of `p*-prepacked`.", None)
     iterations: int | None = described(
-        "PageRank iterations until γ < ε, or the maximum; times are those of the median iteration.", None
+        "Iterations of PageRank until γ < ε, or the maximum, or of CG until it has converged; times are those of an "
+        "iteration.",
+        None,
     )
     iterations_by_segments: tuple[int, ...] = described(
         "Iterations that wrote 1, 2 … segments; empty without segments.", ()
     )
-    residual: float | None = described("‖G(p) − p‖₁, with G one more iteration in extended precision.", None)
+    residual: float | None = described(
+        "PageRank: ‖G(p) − p‖₁, with G one more iteration in extended precision. CG: ‖b − A·x‖ / ‖b‖.", None
+    )
     mass_error: float | None = described("|‖p‖₁ − 1|.", None)
 
     @property
     def is_one_product(self) -> bool:
-        """True for an SpMV on one device that is not an iteration of PageRank."""
+        """True for an SpMV on one device that is not an iteration of PageRank or CG."""
         return self.devices == 1 and self.iterations is None
 
 

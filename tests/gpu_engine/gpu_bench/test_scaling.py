@@ -24,6 +24,7 @@ from gpu_engine.gpu_bench.multigpu_matrices import (
     PARTS_FACTOR,
     RATIOS_NNZ,
     SHARED_NNZ,
+    SYSTEMS_NNZ,
     multigpu_matrices,
     weak_divisor,
 )
@@ -77,6 +78,7 @@ def test_matrices_have_about_the_nonzeros_asked_for(nnz: int) -> None:
             "shared": nnz,
             "shared skewed": nnz / 8,
             "shared ratio": min(nnz, RATIOS_NNZ),
+            "shared systems": min(nnz, SYSTEMS_NNZ),
             "shared parts": min(PARTS_FACTOR * nnz, SHARED_NNZ) / weak_divisor(subject),
         }[subject.group]
         assert 2**-0.5 <= expected / wanted <= 2**0.5

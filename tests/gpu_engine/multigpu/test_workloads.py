@@ -9,7 +9,7 @@ import pytest
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import KernelError, ParameterError
 from gpu_engine.generators import generate
-from gpu_engine.multigpu import workloads
+from gpu_engine.multigpu import sampler, workloads
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.from_host.strategies import STRATEGIES, find_strategy
 from gpu_engine.multigpu.merge import MergePlace
@@ -29,6 +29,7 @@ from tests.gpu_engine.multigpu.devices import LoggingDevice, logging_devices
 from tests.gpu_engine.multigpu.from_host.packable import PACKABLE
 
 GRID = generate("stencil", {"points": 5, "nx": 9, "ny": 8})
+STENCIL = generate("stencil", {"points": 5, "nx": 30, "ny": 20})
 WIDE = dense([[1, 0, 2, 0], [0, 0, 0, 5]])
 CUT = dense([[1, 2, 3, 4], [0, 0, 0, 0], [5, 6, 0, 0], [0, 0, 7, 8]])
 """Eight entries; two devices get four each, three cut row 0 and row 2."""
@@ -191,7 +192,7 @@ def test_bytes_of_the_phases_of_cold_products(
 
 
 def test_a_long_product_is_sampled_once_a_turn(devices: tuple[LoggingDevice, ...]) -> None:
-    for tick, products in ((workloads.LONG_S / 12, 1), (workloads.LONG_S / 14, workloads.SAMPLES)):
+    for tick, products in ((workloads.LONG_S / 12, 1), (workloads.LONG_S / 14, sampler.SAMPLES)):
         work = made(setting("cold", "baseline", merge="host"), GRID, devices, tick)
         work.check()
         devices[0].launches()
@@ -201,12 +202,12 @@ def test_a_long_product_is_sampled_once_a_turn(devices: tuple[LoggingDevice, ...
 
 @pytest.mark.parametrize("variant", ["resident", "iterate"])
 def test_short_products_are_repeated(variant: Any, devices: tuple[LoggingDevice, ...]) -> None:
-    work = made(setting(variant), GRID, devices, workloads.SAMPLE_S / 8)
+    work = made(setting(variant), GRID, devices, sampler.SAMPLE_S / 8)
     work.check()
     devices[0].launches()
-    assert work.turn() == pytest.approx(workloads.SAMPLE_S / 8 / 8)
+    assert work.turn() == pytest.approx(sampler.SAMPLE_S / 8 / 8)
     of_phases = 8 if variant == "iterate" else 0
-    assert devices[0].launches().count("multiply") == 8 * workloads.SAMPLES + of_phases
+    assert devices[0].launches().count("multiply") == 8 * sampler.SAMPLES + of_phases
 
 
 def test_no_sample_has_more_iterations_than_a_vector_stands(devices: tuple[LoggingDevice, ...]) -> None:
@@ -218,18 +219,18 @@ def test_no_sample_has_more_iterations_than_a_vector_stands(devices: tuple[Loggi
         work.turn()
     x = np.empty(3)
     work._matrix.read(x)  # type: ignore[attr-defined]
-    assert (abs(x) < 500.0**workloads.REPEATS_MAX).all()
+    assert (abs(x) < 500.0**sampler.REPEATS_MAX).all()
     assert (abs(x) > 0.0).all()
 
 
 def test_the_phases_of_an_iteration_are_its_product_and_its_exchange(devices: tuple[LoggingDevice, ...]) -> None:
-    work = made(setting("iterate"), GRID, devices, workloads.SAMPLE_S)
+    work = made(setting("iterate"), GRID, devices, sampler.SAMPLE_S)
     work.check()
     for device in devices:
         device.launches()
     work.turn()
-    assert work.fields()["phases_s"] == pytest.approx({"compute": workloads.SAMPLE_S, "exchange": workloads.SAMPLE_S})
-    assert devices[1].launches().count("multiply") == workloads.SAMPLES + 1
+    assert work.fields()["phases_s"] == pytest.approx({"compute": sampler.SAMPLE_S, "exchange": sampler.SAMPLE_S})
+    assert devices[1].launches().count("multiply") == sampler.SAMPLES + 1
 
 
 def test_bytes_that_cross_in_an_iteration(devices: tuple[LoggingDevice, ...]) -> None:
@@ -240,7 +241,7 @@ def test_bytes_that_cross_in_an_iteration(devices: tuple[LoggingDevice, ...]) ->
         assert work.fields()["exchanged_bytes"] == 8 * (elements + 1)
 
 
-@pytest.mark.parametrize("work", ["resident", "iterate", "pagerank"])
+@pytest.mark.parametrize("work", ["resident", "iterate", "pagerank", "solve"])
 def test_what_stays_on_the_devices_needs_a_square_matrix(work: Any, devices: tuple[LoggingDevice, ...]) -> None:
     chosen = setting(work, "pagerank+fp64" if work == "pagerank" else "")
     with pytest.raises(ParameterError, match=r"square.*2 × 4|2 × 4.*square"):
@@ -302,6 +303,45 @@ def test_ranks_that_do_not_settle_are_said_to(
     assert work.fields()["note"].endswith("after 3 iterations, not under ε")
 
 
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("overlap", [False, True])
+def test_a_solve_is_verified_and_its_iterations_are_timed(
+    count: int, overlap: bool, plain_devices: tuple[VirtualDevice, ...]
+) -> None:
+    work = made(setting("solve", "solve", count, overlap=overlap), STENCIL, plain_devices)
+    work.check()
+    fields = work.fields()
+    assert 30 <= fields["iterations"] <= 200
+    assert fields["residual"] <= 1e-8
+    assert sum(fields["nonzeros_by_device"]) == STENCIL.nnz
+    assert (fields["exchanged_bytes"] == 0) == (count == 1)
+    assert work.moved_bytes == fields["stored_bytes"] + 13 * 8 * STENCIL.n_rows
+    # A tick of a second per sample, of one iteration each.
+    assert work.turn() == 1.0
+
+
+def test_systems_that_cg_does_not_solve_are_refused(plain_devices: tuple[VirtualDevice, ...]) -> None:
+    with pytest.raises(ParameterError, match="not symmetric"):
+        made(setting("solve", "solve"), CUT, plain_devices)
+    negative = CsrMatrix(*STENCIL.shape, STENCIL.indptr, STENCIL.indices, -STENCIL.values)
+    with pytest.raises(ParameterError, match="positive definite"):
+        made(setting("solve", "solve"), negative, plain_devices).check()
+
+
+def test_a_wrong_solution_is_found(plain_devices: tuple[VirtualDevice, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The devices read elements of r with the wrong sign, which no new residual can mend."""
+    fetch = VirtualDevice.fetch
+
+    def wrong(self: VirtualDevice, peer: Any, array: Any) -> None:
+        fetch(self, peer, array)
+        if array.size > 2:
+            self.call(np.negative, array, array)
+
+    monkeypatch.setattr(VirtualDevice, "fetch", wrong)
+    with pytest.raises(KernelError, match="without a solution"):
+        made(setting("solve", "solve"), STENCIL, plain_devices).check()
+
+
 def test_lines_override_what_a_strategy_cuts(plain_devices: tuple[VirtualDevice, ...]) -> None:
     parts = {}
     for cut in ("nonzeros", "rows"):
@@ -325,6 +365,8 @@ def test_axes_say_what_applies() -> None:
     assert dict(setting("iterate", exchange="all-gather").axes)["overlap"] == "off"
     ranks = setting("pagerank", "pagerank+cpms2", exchange="all-gather")
     assert dict(ranks.axes) == {"devices": "3", "workload": "pagerank", "exchange": "all-gather", "overlap": "off"}
+    solve = setting("solve", "solve", overlap=True)
+    assert (solve.kernel, dict(solve.axes)["exchange"], dict(solve.axes)["overlap"]) == ("pCSR/solve", "halo", "on")
 
 
 def test_a_mapped_matrix_is_read_before_anything_is_timed(tmp_path: Any) -> None:

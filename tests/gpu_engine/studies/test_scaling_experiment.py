@@ -245,7 +245,7 @@ def test_what_does_not_fit_the_memory_together_is_sampled_apart(bench: Bench) ->
 
 
 def test_every_work_is_known_by_its_name() -> None:
-    names: tuple[WorkloadName, ...] = ("cold", "resident", "iterate", "pagerank")
+    names: tuple[WorkloadName, ...] = ("cold", "resident", "iterate", "pagerank", "solve")
     assert tuple(WORKLOADS) == names
 
 

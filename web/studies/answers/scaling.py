@@ -10,6 +10,7 @@ from gpu_engine.findings.scaling.cases import (
     ONCE,
     PAGERANK,
     RESIDENT,
+    SOLVE,
     WORKS,
     SpeedUp,
     phases_of,
@@ -38,6 +39,7 @@ SERIES: Mapping[str, Series] = {
     RESIDENT: Series(WORKS[RESIDENT], "diamond", "of-csr", "SpMV with the matrix on the devices."),
     ITERATE: Series(WORKS[ITERATE], "triangle", "of-ell", "SpMV and exchange of x, with the matrix on the devices."),
     PAGERANK: Series(WORKS[PAGERANK], "cross", "of-sliced", "A PageRank iteration, with the matrix on the devices."),
+    SOLVE: Series(WORKS[SOLVE], "circle", "of-hyb", "A CG iteration, with the matrix on the devices."),
 }
 """Workload, or EQUAL_ROWS → its entry in the legend."""
 
@@ -94,7 +96,7 @@ def _picture(first: Machine, results: Results) -> Dots:
         heads=tuple(SERIES[work].name for work in works),
         rows=tuple(_row(m, of_works, works, between, axis, results) for m, of_works in visible.items()),
         what="matrix",
-        wide=tuple(SERIES[work].name for work in works if work in (EQUAL_ROWS, PAGERANK)),
+        wide=tuple(SERIES[work].name for work in works if work in (EQUAL_ROWS, PAGERANK, SOLVE)),
         note=" · ".join(filter(None, (small, more))),
         verdicts=True,
     )

@@ -1,0 +1,41 @@
+"""Steps of CG on one of several GPUs; see solve.py. Sums have the same bits in every run."""
+
+from typing import Any
+
+import cupy
+
+from gpu_engine.cuda.load import CudaSource
+from gpu_engine.multigpu.base import SolveRows
+
+BLOCK, BLOCKS_MAX = 256, 1024
+"""SOLVE_BLOCK and SOLVE_BLOCKS_MAX of solve.cuh."""
+
+N_PARTIALS = 4 * BLOCKS_MAX
+"""Numbers that the blocks of a device write: SUMS per block."""
+
+SOURCE = CudaSource(
+    __package__,
+    "solve_steps.cu",
+    ("advance_cg", "project_residual<false>", "project_residual<true>", "join_projections"),
+)
+
+
+def advance(rows: SolveRows, sums: Any, before: Any, after: Any) -> None:
+    """Launch the update of p, s, x, and r."""
+    devices = cupy.int32(sums.size // 2)
+    vectors = (rows.p, rows.s, rows.w, rows.x, rows.r)
+    _over_rows("advance_cg", rows, (devices, sums, before, after, *vectors, rows.partials))
+
+
+def project(rows: SolveRows, own: Any, squares: bool) -> None:
+    """Launch own := r·r and r·w; squares: also compute r·r, which `advance` computes otherwise."""
+    _over_rows(f"project_residual<{str(squares).lower()}>", rows, (rows.w, rows.r, rows.partials))
+    SOURCE.function("join_projections")((1,), (BLOCK,), (cupy.int32(_blocks(rows)), rows.partials, own))
+
+
+def _over_rows(kernel: str, rows: SolveRows, arguments: tuple[Any, ...]) -> None:
+    SOURCE.function(kernel)((_blocks(rows),), (BLOCK,), (cupy.int32(rows.r.size), *arguments))
+
+
+def _blocks(rows: SolveRows) -> int:
+    return max(1, min(BLOCKS_MAX, -(-int(rows.r.size) // BLOCK)))
