@@ -94,6 +94,24 @@ __device__ __forceinline__ bool takes_part(const Solve *solve) {
   return solve->active && solve->status == RUNNING;
 }
 
+/// How a solve has ended, by its true residual and that of its best iterate; RUNNING if the recurrence starts, or
+/// starts again, which it has done `starts` times. `_ended` of gpu_engine/solvers/host.py decides the same, with its
+/// PROGRESS and REPLACEMENTS_MAX. CYCLES: the recurrence starts again in any case, as GMRES does, while the residual
+/// falls.
+template <bool CYCLES>
+__device__ __forceinline__ Outcome ending(double norm, double before, double bound, int starts, bool is_spent,
+                                          Outcome outcome) {
+  constexpr double PROGRESS = CYCLES ? 1.0 - 0x1p-52 : 0.5;
+  constexpr int REPLACEMENTS_MAX = 3;
+  if (norm <= bound) return CONVERGED;
+  if (!(norm < 1.0 / 0.0)) return NOT_FINITE;
+  if (outcome != RUNNING && outcome != BREAKDOWN) return outcome;
+  if (is_spent) return ITERATIONS_MAX;
+  const bool stalls = starts > 0 && ((!CYCLES && starts > REPLACEMENTS_MAX) || !(norm <= PROGRESS * before));
+  if (!stalls) return RUNNING;
+  return outcome == BREAKDOWN ? BREAKDOWN : STAGNATED;
+}
+
 /// Ends the recurrence.
 __device__ __forceinline__ void end_with(Solve *solve, Outcome outcome) {
   if (is_writer()) solve->status = outcome;

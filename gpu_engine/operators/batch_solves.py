@@ -28,7 +28,7 @@ def solve_batch(
     matrices  square sparse matrices of SciPy, CuPy, or PyTorch, on one device; or one matrix, whose pattern all have
     values    float64 [systems, nonzeros] in the order of the CSR arrays of that matrix; None with several matrices
     b, x0     float64 [rows of all systems] or, with `values`, [systems, rows]; x0 None: 0
-    method    `cg` for symmetric positive definite matrices, `bicgstab` for others; M: None or `jacobi`
+    method    `cg` for symmetric positive definite matrices, `bicgstab` or `gmres` for others; M: None or `jacobi`
     Other parameters are those of an operator's solvers. Raises ParameterError before work begins.
     """
     if isinstance(matrices, Sequence):

@@ -4,11 +4,6 @@
 /// Sets the condition of a node of the CUDA graph that this kernel is part of.
 extern "C" __device__ void cudaGraphSetConditional(unsigned long long handle, unsigned int value);
 
-/// The residual must fall by this factor between two starts of the recurrence, of which there are at most so many:
-/// PROGRESS and REPLACEMENTS_MAX of gpu_engine/solvers/base.py.
-constexpr double PROGRESS = 0.5;
-constexpr int REPLACEMENTS_MAX = 3;
-
 /// r := b − A·x in twice the precision, LANES threads per row of CSR; ‖r‖².
 template <typename Pointer, int LANES>
 __global__ void __launch_bounds__(SOLVE_BLOCK)
@@ -27,8 +22,8 @@ __global__ void __launch_bounds__(SOLVE_BLOCK)
   write_sums(partials, {NORM}, sums);
 }
 
-/// One block, before the recurrence starts or starts again: how the solve ended, if it has. `_ended` and `solve` of
-/// gpu_engine/solvers/host.py decide the same. CYCLES: the recurrence starts again in any case, as GMRES does.
+/// One block, before the recurrence starts or starts again: how the solve ended, if it has, and whether x is the best
+/// iterate so far.
 template <bool CYCLES>
 __global__ void __launch_bounds__(SOLVE_BLOCK) judge(int blocks, const double *__restrict__ partials, Solve *solve,
                                                      unsigned long long again, unsigned long long inner) {
@@ -37,22 +32,9 @@ __global__ void __launch_bounds__(SOLVE_BLOCK) judge(int blocks, const double *_
   read_sums(partials, blocks, {NORM}, totals);
   if (threadIdx.x != 0) return;
   const double norm = sqrt(totals[0]), before = solve->least;
-  const bool first = solve->replacements == 0, is_finite = norm < 1.0 / 0.0;
-  int status = solve->status;
-  const double progress = CYCLES ? 1.0 - 0x1p-52 : PROGRESS;
-  if (norm <= solve->bound)
-    status = CONVERGED;
-  else if (!is_finite)
-    status = NOT_FINITE;
-  else if (status == RUNNING || status == BREAKDOWN) {
-    const bool stalls = !first && ((!CYCLES && solve->replacements > REPLACEMENTS_MAX) || !(norm <= progress * before));
-    if (solve->iterations >= solve->iterations_max)
-      status = ITERATIONS_MAX;
-    else if (stalls)
-      status = status == BREAKDOWN ? BREAKDOWN : STAGNATED;
-    else
-      status = RUNNING;
-  }
+  const bool first = solve->replacements == 0, is_spent = solve->iterations >= solve->iterations_max;
+  const Outcome status =
+      ending<CYCLES>(norm, before, solve->bound, solve->replacements, is_spent, (Outcome)solve->status);
   solve->improved = first || norm <= before;
   if (solve->improved) solve->least = norm;
   solve->norm = norm;

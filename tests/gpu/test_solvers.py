@@ -155,7 +155,7 @@ def test_an_object_that_cannot_be_captured_is_called_by_the_host() -> None:
 
 
 @pytest.mark.parametrize("M", [None, "jacobi"])
-@pytest.mark.parametrize("method", ["cg", "bicgstab"])
+@pytest.mark.parametrize("method", ["cg", "bicgstab", "gmres"])
 def test_batches_are_solved_as_on_the_cpu(method: str, M: str | None) -> None:
     large = stencil(80, 80) if method == "cg" else convection(80, 1.0)
     for matrices in (MATRICES[method] * 50, [*MATRICES[method], large]):

@@ -18,10 +18,14 @@ from gpu_engine.solvers import host
 from gpu_engine.solvers.base import Status, System, Tolerance
 from gpu_engine.solvers.bicgstab import BICGSTAB
 from gpu_engine.solvers.cg import CG
+from gpu_engine.solvers.gmres import GMRES, RESTART
 from gpu_engine.solvers.preconditioners.jacobi import Diagonal, inverse_diagonal
 
-METHODS = {"cg": ("Cg", CG, 3), "bicgstab": ("Bicgstab", BICGSTAB, 5)}
+METHODS = {"cg": ("Cg", CG, 3), "bicgstab": ("Bicgstab", BICGSTAB, 5), "gmres": ("Gmres", GMRES, RESTART + 1)}
 """Methods of batches by name: that in solve.cu, that of one system on a CPU, and its vectors."""
+
+STATIC_BYTES = 12_288
+"""Shared memory that a kernel has besides the vectors: 9 KiB for the Hessenberg matrix of GMRES."""
 
 LANES = (1, 4, 16)
 BLOCK = 256
@@ -137,7 +141,8 @@ def solve(
 ) -> BatchSolution:
     """Solve all systems; each ends by itself.
 
-    method  `cg` for symmetric positive definite matrices, `bicgstab` for others
+    method  `cg` for symmetric positive definite matrices; `bicgstab` or `gmres`, restarted after RESTART iterations, for
+            others
     b, x0   float64 [rows of all systems], on the device of the matrices; x0 None: 0
     M       None or `jacobi`
     Other parameters are those of an operator's solvers; maxiter None: ten times the rows of the largest system.
@@ -200,7 +205,7 @@ def _on_device(
     kernel, _, vectors = METHODS[method]
     count, largest = int(systems.begins.size) - 1, int(cupy.diff(systems.begins).max())
     needed = 8 * (vectors + 2) * largest
-    fits = needed <= cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"] - 4096
+    fits = needed <= cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"] - STATIC_BYTES
     lanes = next(n for n in reversed(LANES) if n <= lanes_for(int(systems.indices.size), systems.n_rows) or n == 1)
     pointer = POINTERS[systems.indptr.itemsize == 8]
     function = SOURCE.function(f"solve_batch<{kernel}, {pointer}, {lanes}, {str(fits).lower()}>")

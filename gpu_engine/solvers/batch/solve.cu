@@ -121,19 +121,120 @@ struct Bicgstab {
   }
 };
 
-/// How the solve ended, if it has; `ended` of gpu_engine/solvers/host.py decides the same.
-__device__ __forceinline__ Outcome ending(double norm, double before, double bound, int starts, bool is_spent,
-                                          Outcome outcome) {
-  constexpr double PROGRESS = 0.5;
-  constexpr int REPLACEMENTS_MAX = 3;
-  if (norm <= bound) return CONVERGED;
-  if (!(norm < 1.0 / 0.0)) return NOT_FINITE;
-  if (outcome != RUNNING && outcome != BREAKDOWN) return outcome;
-  if (is_spent) return ITERATIONS_MAX;
-  if (starts > 0 && (starts > REPLACEMENTS_MAX || norm > PROGRESS * before))
-    return outcome == BREAKDOWN ? BREAKDOWN : STAGNATED;
-  return RUNNING;
-}
+/// Improves x, whose residual is vector 0, by GMRES(RESTART), a cycle after the other. Modified Gram–Schmidt, a second
+/// time where much was canceled.
+struct Gmres {
+  static constexpr int RESTART = 30, VECTORS = RESTART + 1;
+
+  /// What a cycle knows of its basis: the Hessenberg matrix by columns, made triangular by Givens rotations.
+  struct Cycle {
+    double columns[RESTART][RESTART], column[RESTART + 1], cosines[RESTART], sines[RESTART], right[RESTART + 1];
+    double inverses[RESTART]; // of the diagonal, 0 for 0
+  };
+
+  template <typename P>
+  __device__ static Outcome run(const P &system, double square, double bound, int most, int &iterations) {
+    __shared__ Cycle cycle;
+    while (root_of(square) > bound && iterations < most) {
+      const int columns = extend(system, cycle, square, bound, most, iterations);
+      if (columns == 0) return BREAKDOWN;
+      correct(system, cycle, columns);
+      const double before = square;
+      square = system.residual(system.vector(0));
+      if (root_of(square) > bound && !(square < before * (1.0 - 0x1p-51))) return STAGNATED;
+    }
+    return RUNNING;
+  }
+
+  __device__ __forceinline__ static double root_of(double square) {
+    return square > 0.0 ? square * rsqrt(square) : 0.0;
+  }
+
+  /// Builds the basis, and returns the number of its vectors that a correction may use.
+  template <typename P>
+  __device__ static int extend(const P &system, Cycle &cycle, double square, double bound, int most, int &iterations) {
+    // Neither division nor square root of fp64 without a subroutine, for which registers would be spilled.
+    double inverse = rsqrt(square);
+    ROWS_OF(row, system.n) system.vector(0)[row] *= inverse;
+    if (threadIdx.x == 0) cycle.right[0] = square * inverse;
+    int j = 0;
+    while (j < RESTART && iterations < most) {
+      const double *v = system.vector(j), *d = system.d;
+      double *w = system.vector(j + 1);
+      system.multiply([v, d](int column) { return d[column] * v[column]; }, w);
+      const double rest = orthogonalize(system, cycle, j, w);
+      inverse = rest > 0.0 ? rsqrt(rest) : 0.0;
+      if (threadIdx.x == 0) rotate(cycle, j, rest * inverse);
+      __syncthreads();
+      if (cycle.inverses[j] == 0.0) break;
+      ++j, ++iterations;
+      if (fabs(cycle.right[j]) <= bound || rest == 0.0) break;
+      ROWS_OF(row, system.n) w[row] *= inverse;
+    }
+    return j;
+  }
+
+  /// Subtracts from w its projections on the first j + 1 vectors; returns ‖rest‖², 0 if it is rounding.
+  template <typename P> __device__ static double orthogonalize(const P &system, Cycle &cycle, int j, double *w) {
+    constexpr double LEFT = 0.1, EPSILON = 0x1p-52;
+    const double size = square_of(system, w);
+    double rest = size;
+    for (int pass = 0; pass < 2; ++pass) {
+      for (int i = 0; i <= j; ++i) {
+        const double *v = system.vector(i);
+        double dot[1] = {0.0};
+        ROWS_OF(row, system.n) dot[0] += v[row] * w[row];
+        sum_blocks(dot);
+        ROWS_OF(row, system.n) w[row] -= dot[0] * v[row];
+        if (threadIdx.x == 0) cycle.column[i] = (pass ? cycle.column[i] : 0.0) + dot[0];
+      }
+      rest = square_of(system, w);
+      if (rest >= LEFT * LEFT * size) break;
+    }
+    return rest > EPSILON * EPSILON * size ? rest : 0.0;
+  }
+
+  template <typename P> __device__ static double square_of(const P &system, const double *w) {
+    double square[1] = {0.0};
+    ROWS_OF(row, system.n) square[0] += w[row] * w[row];
+    sum_blocks(square);
+    return square[0];
+  }
+
+  /// One thread: rotates the new column and the right-hand side, whose last entry is the norm of the residual.
+  __device__ static void rotate(Cycle &cycle, int j, double rest) {
+    cycle.column[j + 1] = rest;
+    for (int i = 0; i < j; ++i) {
+      const double c = cycle.cosines[i], s = cycle.sines[i], upper = cycle.column[i], lower = cycle.column[i + 1];
+      cycle.columns[j][i] = c * upper + s * lower;
+      cycle.column[i + 1] = c * lower - s * upper;
+    }
+    const double upper = cycle.column[j], square = upper * upper + rest * rest;
+    const double inverse = square > 0.0 ? rsqrt(square) : 0.0;
+    const double c = square > 0.0 ? upper * inverse : 1.0, s = rest * inverse;
+    cycle.cosines[j] = c, cycle.sines[j] = s, cycle.inverses[j] = inverse;
+    cycle.right[j + 1] = -s * cycle.right[j];
+    cycle.right[j] *= c;
+  }
+
+  /// x := x + d·V·y, where y solves the triangular system of the cycle.
+  template <typename P> __device__ static void correct(const P &system, Cycle &cycle, int columns) {
+    if (threadIdx.x == 0)
+      for (int i = columns - 1; i >= 0; --i) {
+        double total = cycle.right[i];
+        for (int k = i + 1; k < columns; ++k)
+          total -= cycle.columns[k][i] * cycle.column[k];
+        cycle.column[i] = total * cycle.inverses[i];
+      }
+    __syncthreads();
+    ROWS_OF(row, system.n) {
+      double total = 0.0;
+      for (int i = 0; i < columns; ++i)
+        total += cycle.column[i] * system.vector(i)[row];
+      system.x[row] += system.d[row] * total;
+    }
+  }
+};
 
 /// One block solves one system of a batch, one after the other: system k has the rows from begins[k] on; columns count
 /// from 0 in each. It has converged if ‖b − A·x‖ ≤ max(rtol·‖b‖, atol). x holds the start vectors and becomes the best
@@ -164,7 +265,7 @@ __global__ void __launch_bounds__(SOLVE_BLOCK)
   Outcome outcome = RUNNING;
   while (true) {
     const double square = system.residual(system.vector(0)), norm = sqrt(square);
-    outcome = ending(norm, before, bound, starts, made >= iterations_max, outcome);
+    outcome = ending<false>(norm, before, bound, starts, made >= iterations_max, outcome);
     if (starts == 0 || norm <= before) {
       ROWS_OF(row, n) x[begin + row] = system.x[row];
       before = norm;

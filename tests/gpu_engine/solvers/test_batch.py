@@ -17,7 +17,7 @@ from tests.gpu_engine.solvers.test_methods import residual
 
 DEFINITE = [stencil(7, 6), stencil(1), scaled(stencil(9, 9), 1.0), spectrum(np.geomspace(1.0, 50.0, 33))]
 GENERAL = [convection(7, 1.0), sp.csr_array([[3.0]]), dominant(90, 0.1, 1), stencil(12, 3)]
-MATRICES = {"cg": DEFINITE, "bicgstab": GENERAL}
+MATRICES = {"cg": DEFINITE, "bicgstab": GENERAL, "gmres": GENERAL}
 
 
 def systems(matrices: list[Any]) -> Systems:
