@@ -61,6 +61,11 @@ def supported() -> bool:
     return int(cupy.cuda.runtime.driverGetVersion()) >= NEEDED
 
 
+def is_capturing() -> bool:
+    """Return whether the current stream is being captured."""
+    return bool(cupy.cuda.runtime.streamIsCapturing(cupy.cuda.get_current_stream().ptr))
+
+
 def new_handle(default: int) -> int:
     """Return a condition of the graph under capture on the current stream; each launch sets it to `default`."""
     handle = ctypes.c_uint64()

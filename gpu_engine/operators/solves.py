@@ -13,32 +13,25 @@ from gpu_engine.formats.base import transpose
 from gpu_engine.operators.build import Built, Source, Wish
 from gpu_engine.operators.matrices import wrap_arrays
 from gpu_engine.operators.operands import is_tensor
+from gpu_engine.operators.operator_preconditioner import OperatorPreconditioner
 from gpu_engine.operators.products import Product
 from gpu_engine.operators.vectors import FP64, DeviceVectors, Vectors
+from gpu_engine.solvers import METHODS, find_method, gmres, host, preconditioners, symmetry
 from gpu_engine.solvers import chebyshev as chebyshev_iteration
-from gpu_engine.solvers import find_method, gmres, host, preconditioners, symmetry
-from gpu_engine.solvers.base import Callback, Info, Method, Preconditioner, System, Tolerance
-
-CHECK_EVERY = 10
-"""Iterations between two tests of convergence on a GPU."""
+from gpu_engine.solvers.base import CHECK_EVERY, Callback, Info, Method, Preconditioner, System, Tolerance
 
 Result = tuple[Any, Info]
 
 
-class OperatorPreconditioner:
-    """An operator as a preconditioner: a sparse approximate inverse."""
+class LaunchedSolve:
+    """A solve that was launched; later solves of its operator with the same method and M overwrite its report."""
 
-    diagonal, in_graph = None, True
+    def __init__(self, solver: Any, x: Any) -> None:
+        self._solver, self._x = solver, x
 
-    def __init__(self, operator: Any, n: int) -> None:
-        if operator.shape != (n, n):
-            rows, columns = operator.shape
-            raise ParameterError(f"M is {rows} × {columns}; expected {n} × {n}.")
-        self._operator = operator
-
-    def __call__(self, v: Any, out: Any) -> None:
-        """Compute out := M·v."""
-        self._operator.matvec(v, out=out)
+    def info(self) -> Info:
+        """Wait for the current stream, and return how the last launch or replay ended."""
+        return Info(self._solver.solution(self._x))
 
 
 class Solves:
@@ -155,6 +148,43 @@ class Solves:
         """
         method = chebyshev_iteration.chebyshev(bounds or self._bounds(M))
         return self._solve(method, b, x0, (rtol, atol, maxiter), M, callback, check_every)
+
+    def launch_solve(
+        self,
+        b: Any,
+        x: Any,
+        *,
+        method: str = "cg",
+        rtol: float = 1e-5,
+        atol: float = 0.0,
+        maxiter: int | None = None,
+        M: Any = None,
+        check_every: int = CHECK_EVERY,
+    ) -> "LaunchedSolve":
+        """Launch a solve on the current stream of CuPy without waiting for it, also into a CUDA graph under capture.
+
+        b, x    float64 [n] of CuPy; x is the start vector, and becomes the solution
+        method  `cg`, `minres`, `bicgstab`, or `gmres`
+        Other parameters: see `Solves`; numbers that are not finite end the solve with that status.
+
+        A capture needs a solver that exists: call this once before, with the same method, M, and check_every.
+        Raises ParameterError on a CPU, for other arrays, and for a preconditioner that the host calls.
+        """
+        known = [each.name for each in METHODS]
+        if method not in known:
+            raise ParameterError(f"The method is {quote(method)}; expected one of {', '.join(known)}.")
+        chosen = find_method(method)
+        if not isinstance(self.vectors, DeviceVectors):
+            raise ParameterError("launch_solve needs a matrix on a GPU. On a CPU, use A.cg and its like.")
+        xp = self.vectors.xp
+        for name, array in (("b", b), ("x", x)):
+            if not isinstance(array, xp.ndarray) or array.dtype != FP64 or array.shape != (self.shape[0],):
+                raise ParameterError(f"{name} must be a CuPy array, float64 ({self.shape[0]},).")
+        with self._source.current(), self._product.lock:
+            solver = self._device_solver(chosen, self._system(M, chosen.symmetric), check_every)
+            most = 10 * self.shape[0] if maxiter is None else maxiter
+            solver.enqueue(b, x, (rtol, atol), most * (gmres.RESTART if chosen.cycles else 1))
+        return LaunchedSolve(solver, x)
 
     def _bounds(self, preconditioner: Any) -> chebyshev_iteration.Bounds:
         """Return the estimated bounds of the spectrum of M·A, which later solves use again."""

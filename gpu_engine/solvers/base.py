@@ -37,6 +37,9 @@ class Status(Enum):
 REPLACEMENTS_MAX = 3
 """Times that a solve continues from the true residual after its recurrence had converged too early."""
 
+CHECK_EVERY = 10
+"""Iterations between two tests of convergence on a GPU, unless the caller says otherwise."""
+
 PROGRESS = 0.5
 """Factor by which the true residual must fall from one such time to the next; otherwise the solve has stagnated."""
 

@@ -6,10 +6,12 @@ depend on check_every. Nothing is allocated, and the host reads the state once, 
 """
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from gpu_engine.errors import ParameterError
 from gpu_engine.formats.base import POINTERS, lanes_for
 from gpu_engine.solvers.base import Callback, Method, Solution, Status, System, Tolerance
 from gpu_engine.solvers.outer import LANES, SOURCE
@@ -52,15 +54,44 @@ class DeviceSolver:
             self._whole().launch()
         else:
             self._launch_by_parts(callback)
-        state = work.read()
+        solution = self.solution(x)
         x[...] = work.x
+        return solution
+
+    def enqueue(self, b: Any, x: Any, tolerance: tuple[float, float], iterations_max: int) -> None:
+        """Launch a solve on the current stream, which may be in capture, and do not wait; `solution` reports it.
+
+        x          start vector, which the solution overwrites
+        tolerance  rtol and atol; the GPU computes the bound
+        Raises ParameterError for a preconditioner that the host calls, and for a driver without conditional nodes.
+        """
+        if not (self._in_graph and self._conditional.supported()):
+            raise ParameterError(
+                "This solve cannot be part of a CUDA graph. Use a preconditioner of Sparsight, a sparse matrix, or an "
+                "operator as M, and a driver for CUDA 12.4 or newer."
+            )
+        work = self._work
+        work.b[...], work.x[...] = b, x
+        work.over_rows(SOURCE, "square_right", work.b, work.partials)
+        numbers = map(np.float64, tolerance), map(np.int64, (iterations_max, CHECKS_MAX))
+        work.over_blocks(SOURCE, "begin_solve", np.int32(work.blocks), work.partials, work.state, *chain(*numbers))
+        if self._conditional.is_capturing():
+            self.launch()
+        else:
+            self._whole().launch()
+        x[...] = work.x
+
+    def solution(self, x: Any) -> Solution:
+        """Wait for the current stream, and return the report of the last solve, whose solution is in x."""
+        work = self._work
+        state = work.read()
         checks = min(int(state["checks"]), CHECKS_MAX)
         return Solution(
             x,
             Status.of(int(state["status"])),
             int(state["iterations"]),
             float(state["least"]),
-            tolerance.bound,
+            float(state["bound"]),
             work.norms[:checks].get().tolist(),
             self.check_every,
             max(int(state["replacements"]) - 1, 0),
@@ -126,7 +157,11 @@ class DeviceSolver:
 
     def _warm_up(self) -> None:
         """Launch every kernel once without effect, because a module cannot be loaded during a capture."""
-        self._work.begin(np.inf, 0)
+        work = self._work
+        work.over_rows(SOURCE, "square_right", work.b, work.partials)
+        zeros = np.float64(0), np.float64(0), np.int64(0), np.int64(0)
+        work.over_blocks(SOURCE, "begin_solve", np.int32(work.blocks), work.partials, work.state, *zeros)
+        work.begin(np.inf, 0)
         self._judge(0, 0)
         self._recurrence.start()
         self._repeat()

@@ -214,3 +214,10 @@ def gmres(restart: int = RESTART) -> Method:
 
 
 GMRES = gmres()
+
+
+def passes_of(method: Method, restart: int, iterations: int) -> float:
+    """Return the vectors that an iteration reads or writes; a cycle of GMRES that ends early has a smaller basis."""
+    if not method.cycles:
+        return method.passes
+    return gmres(max(1, min(restart, iterations))).passes

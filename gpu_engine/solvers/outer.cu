@@ -22,6 +22,31 @@ __global__ void __launch_bounds__(SOLVE_BLOCK)
   write_sums(partials, {NORM}, sums);
 }
 
+/// ‖b‖².
+__global__ void __launch_bounds__(SOLVE_BLOCK)
+    square_right(int n, const double *__restrict__ b, double *__restrict__ partials) {
+  follow();
+  double sums[1] = {0.0};
+  EACH_ROW(row, n) sums[0] += b[row] * b[row];
+  write_sums(partials, {NORM}, sums);
+}
+
+/// One block: the state of a solve that has not started, as Workspace.begin writes it for the bound
+/// max(rtol·‖b‖, atol).
+__global__ void __launch_bounds__(SOLVE_BLOCK)
+    begin_solve(int blocks, const double *__restrict__ partials, Solve *solve, double rtol, double atol,
+                long long iterations_max, long long checks_max) {
+  follow();
+  double totals[1];
+  read_sums(partials, blocks, {NORM}, totals);
+  if (threadIdx.x != 0) return;
+  *solve = Solve{};
+  solve->bound = fmax(rtol * sqrt(totals[0]), atol);
+  solve->least = 1.0 / 0.0;
+  solve->iterations_max = iterations_max;
+  solve->checks_max = checks_max;
+}
+
 /// One block, before the recurrence starts or starts again: how the solve ended, if it has, and whether x is the best
 /// iterate so far.
 template <bool CYCLES>

@@ -11,6 +11,6 @@ SOURCE = CudaSource(
     "outer.cu",
     (
         *(f"true_residual<{pointer}, {lanes}>" for pointer in POINTERS for lanes in LANES),
-        *("judge<false>", "judge<true>", "keep_best", "check"),
+        *("square_right", "begin_solve", "judge<false>", "judge<true>", "keep_best", "check"),
     ),
 )

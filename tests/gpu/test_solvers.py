@@ -154,6 +154,56 @@ def test_an_object_that_cannot_be_captured_is_called_by_the_host() -> None:
     assert residual(PLANE, x.get(), B) <= 1e-9 * np.linalg.norm(B)
 
 
+@pytest.mark.parametrize("M", [None, "jacobi", "ic"])
+@pytest.mark.parametrize("method", ["cg", "minres", "bicgstab", "gmres"])
+def test_a_launched_solve_has_the_bits_of_one_that_waits(method: str, M: str | None) -> None:
+    a, b = on_gpu(PLANE), cp.asarray(B)
+    expected, info = getattr(a, method)(b, rtol=1e-9, M=M)
+    x = cp.zeros_like(b)
+    found = a.launch_solve(b, x, method=method, rtol=1e-9, M=M).info()
+    assert (int(found), found.solution.iterations) == (0, info.solution.iterations)
+    assert found.solution.bound == pytest.approx(info.solution.bound, rel=1e-14)
+    assert x.get().tobytes() == expected.get().tobytes()
+
+
+@pytest.mark.parametrize("method", ["cg", "gmres"])
+def test_a_solve_is_captured_in_the_graph_of_the_caller(method: str) -> None:
+    a, b = on_gpu(PLANE), cp.asarray(B)
+    x, twice, right = cp.zeros_like(b), cp.empty_like(b), cp.empty_like(b)
+    a.launch_solve(b, x, method=method, rtol=1e-9).info()
+    stream = cp.cuda.Stream(non_blocking=True)
+    stream.use()
+    try:
+        stream.begin_capture()
+        cp.multiply(b, 2.0, out=right)
+        x.fill(0.0)
+        launched = a.launch_solve(right, x, method=method, rtol=1e-9)
+        cp.multiply(x, 0.5, out=twice)
+        graph = stream.end_capture()
+        for factor in (1.0, -3.0):
+            b[...] = factor * cp.asarray(B)
+            graph.launch(stream)
+            info = launched.info()
+            assert info == 0
+            assert residual(PLANE, twice.get(), factor * B) <= 1e-9 * np.linalg.norm(factor * B)
+    finally:
+        cp.cuda.Stream.null.use()
+
+
+def test_what_cannot_be_captured_is_refused() -> None:
+    class OfTheHost:
+        shape = (1600, 1600)
+
+        def matvec(self, v: Any) -> Any:
+            return 0.25 * v
+
+    a, b = on_gpu(PLANE), cp.asarray(B)
+    with pytest.raises(ParameterError, match="CUDA graph"):
+        a.launch_solve(b, cp.zeros_like(b), M=OfTheHost())
+    with pytest.raises(ParameterError, match="float64"):
+        a.launch_solve(b, cp.zeros(3))
+
+
 @pytest.mark.parametrize("M", [None, "jacobi"])
 @pytest.mark.parametrize("method", ["cg", "bicgstab", "gmres"])
 def test_batches_are_solved_as_on_the_cpu(method: str, M: str | None) -> None:

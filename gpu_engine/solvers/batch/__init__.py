@@ -141,8 +141,8 @@ def solve(
 ) -> BatchSolution:
     """Solve all systems; each ends by itself.
 
-    method  `cg` for symmetric positive definite matrices; `bicgstab` or `gmres`, restarted after RESTART iterations, for
-            others
+    method  `cg` for symmetric positive definite matrices, `bicgstab` or `gmres` (restarted after RESTART iterations)
+            for others
     b, x0   float64 [rows of all systems], on the device of the matrices; x0 None: 0
     M       None or `jacobi`
     Other parameters are those of an operator's solvers; maxiter None: ten times the rows of the largest system.

@@ -39,6 +39,12 @@ def make(given: Any, system: System) -> Preconditioner:
     return PRECONDITIONERS[name](system, *([int(number)] if number else []))
 
 
+def products(name: str) -> int:
+    """Return the SpMVs with A in one application of a preconditioner by its name: those of a polynomial."""
+    given, _, number = name.partition(":")
+    return (int(number) if number else polynomial.DEGREE) - 1 if given == "chebyshev" else 0
+
+
 def is_name(text: str) -> bool:
     """Return whether a text is a name of PRECONDITIONERS, with a number only if its function takes one."""
     name, colon, number = text.partition(":")

@@ -7,8 +7,11 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse import linalg
 
+from gpu_engine.errors import ParameterError
 from gpu_engine.operators import operator
-from tests.gpu_engine.solvers.systems import SYSTEMS, Case
+from gpu_engine.solvers import METHODS
+from gpu_engine.solvers.gmres import gmres, passes_of
+from tests.gpu_engine.solvers.systems import SYSTEMS, Case, stencil
 
 RTOL = 1e-8
 PAIRS = [(name, method) for name, case in SYSTEMS.items() for method in case.methods]
@@ -64,3 +67,17 @@ def test_iterations_are_those_of_scipy_and_the_true_residual_meets_the_tolerance
 def test_there_are_forty_systems_for_every_method() -> None:
     assert len(SYSTEMS) == 40
     assert {method for _, method in PAIRS} == {"cg", "minres", "bicgstab", "gmres"}
+
+
+def test_passes_of_a_short_cycle_are_those_of_a_small_basis() -> None:
+    by_name = {method.name: method for method in METHODS}
+    assert passes_of(by_name["cg"], 30, 400) == by_name["cg"].passes
+    assert passes_of(by_name["gmres"], 30, 400) == by_name["gmres"].passes
+    assert passes_of(by_name["gmres"], 30, 4) == gmres(4).passes < by_name["gmres"].passes
+
+
+def test_a_cpu_launches_no_solve() -> None:
+    with pytest.raises(ParameterError, match="GPU"):
+        operator(stencil(4, 4)).launch_solve(np.ones(16), np.zeros(16))
+    with pytest.raises(ParameterError, match="chebyshof"):
+        operator(stencil(4, 4)).launch_solve(np.ones(16), np.zeros(16), method="chebyshof")
