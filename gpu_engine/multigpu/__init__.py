@@ -26,7 +26,9 @@ PageRank (workload pagerank)
   graph_shards.py    pages, links, and ranks of one device
   rank_state.py      the run of PageRank over shards; pagerank.py: on the devices of one process
 CG (workload solve)
-  solve.py           a system over the devices of one process; cpu_solve.py, cuda_solve.py: its steps
+  solve_run.py       the solve until the true residual is small enough
+  solve_part.py      vectors of one device; cpu_solve.py, cuda_solve.py: its steps
+  solve.py           on the devices of one process
 Measuring
   workload.py        Setting and the data of a workload; workloads.py: WORKLOADS, with
                      pagerank_workload.py and solve_workload.py; sampler.py: times of iterations

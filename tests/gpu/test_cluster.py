@@ -17,10 +17,12 @@ from gpu_engine.pagerank import PageRankParams, transition_matrix
 from gpu_engine.pagerank.cpu_ranks import PlainRanks, SegmentedRanks
 from gpu_engine.pagerank.run import iterate
 from tests.gpu_engine.multigpu.cluster.members import product, ranking
+from tests.gpu_engine.multigpu.cluster.test_solve import team_of
 from tests.gpu_engine.multigpu.cluster.thread_ray import ThreadRay
 from tests.gpu_engine.multigpu.stored import crossed, stored
 from tests.gpu_engine.multigpu.test_exchange import iterated, overlaps
 from tests.gpu_engine.multigpu.test_pagerank import schedule_of
+from tests.gpu_engine.multigpu.test_solve import SYSTEMS, right_hand_side
 
 pytestmark = pytest.mark.usefixtures("gpu")
 
@@ -49,6 +51,20 @@ def test_iterations(tmp_path: Path, transport: TransportName, exchange: Exchange
             matrix.advance(iterations)
             matrix.read(found)
             np.testing.assert_array_equal(found, iterated(crossed(N), x, iterations)[0])
+
+
+@overlaps
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_cg_of_actors(tmp_path: Path, transport: TransportName, overlap: bool) -> None:
+    matrix = SYSTEMS["stencil"]()
+    folder, b = stored(tmp_path / "matrix", matrix), right_hand_side(matrix)
+    with open_actor_pool(cluster_of_gpus(folder, transport), COUNT) as pool:
+        solve = team_of(pool, folder, matrix, COUNT, overlap)
+        first, second = solve.solve(b), solve.solve(b)
+        assert solve.sample(2) > 0.0
+    assert first.converged
+    assert first.residual <= first.bound
+    assert first.x.tobytes() == second.x.tobytes()
 
 
 @overlaps

@@ -186,7 +186,7 @@ def _on_cluster(params: ScalingParams, device: DeviceInfo) -> ScalingParams:
     workloads = tuple(work for work in params.workload if work in CLUSTER_WORKS)
     if not workloads or "pCSR" not in params.partitionings or "sparsight" not in params.kernel_library:
         raise ParameterError(
-            f"{device.id} measures {' and '.join(CLUSTER_WORKS)}, partitioned as pCSR, with Sparsight kernels. "
+            f"{device.id} measures {', '.join(CLUSTER_WORKS)}, partitioned as pCSR, with Sparsight kernels. "
             "Choose one of these workloads, pCSR and sparsight."
         )
     return dataclasses.replace(params, workload=workloads, partitionings=("pCSR",), kernel_library=("sparsight",))

@@ -1,4 +1,4 @@
-"""Workloads on a cluster: iterated SpMV and PageRank, run by Ray actors that synchronize among themselves.
+"""Workloads on a cluster: iterated SpMV, PageRank, and CG, run by Ray actors that synchronize among themselves.
 
 Seconds are measured by the actors, from the moment when all are ready until the last one is done; they do not include
 the calls of the driver.
@@ -15,13 +15,18 @@ from gpu_engine.cpms.layout import UNITS
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.measure import Bench
 from gpu_engine.multigpu.cluster.actor_pool import RANGE, ActorPool, CaseActors, open_actor_pool
+from gpu_engine.multigpu.cluster.member import CaseActor
 from gpu_engine.multigpu.cluster.product import Act, ProductMember
 from gpu_engine.multigpu.cluster.ranks import Graph, RankMember
+from gpu_engine.multigpu.cluster.solve import ClusterSolve, SolveMember
 from gpu_engine.multigpu.graph_shards import PARTITIONING, whole_rows
 from gpu_engine.multigpu.pagerank_workload import RANKS
 from gpu_engine.multigpu.partition import localize
 from gpu_engine.multigpu.resident import BATCH
 from gpu_engine.multigpu.sampler import REPEATS_MAX, SAMPLE_S, SAMPLES
+from gpu_engine.multigpu.solve_part import N_SUMS
+from gpu_engine.multigpu.solve_run import CHECK_EVERY
+from gpu_engine.multigpu.solve_workload import moved_bytes, verified
 from gpu_engine.multigpu.workload import RANK_PARAMS, Clock, Setting, Workload, WorkloadData, WorkloadName
 from gpu_engine.pagerank.bytes import iteration_bytes
 from gpu_engine.pagerank.run import Run
@@ -30,10 +35,11 @@ from gpu_engine.records import Case, Record
 from gpu_engine.sampling.experiment import Experiment
 from gpu_engine.sampling.run import by_matrix, measure
 from gpu_engine.sampling.sampling_options import ALL_ROUNDS, SamplingOptions
+from gpu_engine.solvers import symmetry
 from gpu_engine.studies.scaling.experiment import ScalingCandidate, ScalingExperiment, ScalingPlan, source_hash
 from gpu_engine.verify import POISON, check
 
-CLUSTER_WORKS: tuple[WorkloadName, ...] = ("iterate", "pagerank")
+CLUSTER_WORKS: tuple[WorkloadName, ...] = ("iterate", "pagerank", "solve")
 """Workloads that run on several hosts: those whose vectors stay on the devices."""
 
 
@@ -149,6 +155,48 @@ class ClusterRanks:
         return size * sum(transfer.elements for transfer in self._team.transfers)
 
 
+class ClusterIterations:
+    """CG by actors that hold whole rows; see SolveIterations."""
+
+    def __init__(self, data: WorkloadData, setting: Setting, team: CaseActors, folder: Any) -> None:
+        symmetry.check(data.matrix)
+        self._data, self._batches = data, 1
+        spans = whole_rows(data.stored(setting.partitioning), setting.devices)
+        team.load_parts(spans, folder, setting.exchange, setting.overlap)
+        self._solve = ClusterSolve(data.matrix, team)
+        stored = sum(part.n_bytes for part in team.parts)
+        sums = N_SUMS * setting.devices * (setting.devices - 1)
+        self._fields: dict[str, Any] = {
+            "nonzeros_by_device": tuple(span.entries for span in spans),
+            "stored_bytes": stored,
+            "exchanged_bytes": 8 * (sums + sum(transfer.elements for transfer in team.transfers)),
+        }
+        self.moved_bytes = moved_bytes(stored, data.matrix.n_rows)
+
+    def check(self) -> None:
+        """Solve and verify; raise ParameterError if CG cannot solve the system."""
+        self._fields |= verified(self._solve, self._data)
+        self._solve.begin(self._data.reference.y)
+        fit = round(SAMPLE_S / max(self._solve.sample(1), 1e-7)) // CHECK_EVERY
+        self._batches = max(1, min(REPEATS_MAX // CHECK_EVERY, fit))
+
+    def turn(self) -> float:
+        """Return the seconds of an iteration."""
+        return statistics.median(self._solve.sample(self._batches) for _ in range(SAMPLES))
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of the record; there are no phases."""
+        return self._fields
+
+
+MEMBERS: Mapping[WorkloadName, type[CaseActor]] = {
+    "iterate": ProductMember,
+    "pagerank": RankMember,
+    "solve": SolveMember,
+}
+"""Workload → class of its actors."""
+
+
 class ClusterExperiment(ScalingExperiment):
     """Experiment with the workloads of one matrix on devices of a cluster, each by a team of actors from one pool."""
 
@@ -170,13 +218,14 @@ class ClusterExperiment(ScalingExperiment):
 
     def team(self, key: str, setting: Setting) -> CaseActors:
         """Return a new team for a setting; raise ParameterError if the pool is too small, or HostLostError."""
-        kind = ProductMember if setting.workload == "iterate" else RankMember
-        return self._pool.case_actors(key, setting.devices, kind)
+        return self._pool.case_actors(key, setting.devices, MEMBERS[setting.workload])
 
     def of_team(self, setting: Setting, team: CaseActors) -> Workload:
         """Return the workload of a setting on a team."""
         if setting.workload == "iterate":
             return ClusterIteration(self.data, setting, team, self._folder)
+        if setting.workload == "solve":
+            return ClusterIterations(self.data, setting, team, self._folder)
         return ClusterRanks(self.data, setting, team)
 
     def _data(self) -> WorkloadData:

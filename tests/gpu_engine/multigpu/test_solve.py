@@ -9,7 +9,9 @@ import scipy.sparse as sp
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import InputError, ParameterError
 from gpu_engine.generators import generate
-from gpu_engine.multigpu.solve import CHECK_EVERY, N_SUMS, SharedSolve, plan_sums
+from gpu_engine.multigpu.solve import SharedSolve, plan_sums
+from gpu_engine.multigpu.solve_part import N_SUMS
+from gpu_engine.multigpu.solve_run import CHECK_EVERY
 from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.virtual import virtual_devices
 from gpu_engine.solvers import residual

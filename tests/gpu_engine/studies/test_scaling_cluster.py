@@ -226,6 +226,17 @@ def test_what_records_of_a_cluster_say(tmp_path: Path, monkeypatch: pytest.Monke
     assert all(sum(m.details.iterations_by_segments) == m.details.iterations > 20 for m in ranked)
 
 
+def test_what_records_of_a_solve_on_a_cluster_say(tmp_path: Path) -> None:
+    cluster = cluster_of(stored(tmp_path / "grid", GRID), a=2, b=1)
+    found = measured(run_study(cluster, GRID, devices=[1, 3], workload=["solve"], overlap=["on"], sampling="fixed"))
+    assert [(m.kernel, m.state, len(m.samples_s)) for m in found] == [("pCSR/solve", "ok", 9)] * 2
+    alone, shared = (m.details for m in found)
+    assert alone.iterations == shared.iterations >= 10
+    assert max(alone.residual, shared.residual) <= 1e-8
+    # Two lines of nine elements between neighbors, and two sums from each to the two others.
+    assert (alone.exchanged_bytes, shared.exchanged_bytes) == (0, 8 * (4 * 9 + 2 * 6))
+
+
 def test_more_devices_than_there_are_skip_a_case(tmp_path: Path) -> None:
     cluster = cluster_of(stored(tmp_path / "grid", GRID), a=1, b=1)
     few, many = measured(run_study(cluster, GRID, devices=[2, 3], workload=["iterate"], overlap=["on"]))
@@ -315,7 +326,7 @@ def test_what_a_cluster_does_not_measure_is_refused(tmp_path: Path) -> None:
     device = describe(cluster_of(tmp_path, a=2, b=1).places, OWN)
     info = MatrixInfo("a", "a", 3, 3, 4)
     for params in ({"workload": ["cold", "resident"]}, {"partitionings": ["pCOO"]}, {"kernel_library": ["cusparse"]}):
-        with pytest.raises(ParameterError, match="cluster measures iterate and pagerank, partitioned as pCSR"):
+        with pytest.raises(ParameterError, match="cluster measures iterate, pagerank, solve, partitioned as pCSR"):
             list(ScalingStudy().cases(parse_params(ScalingParams, params), [info], device))
     with pytest.raises(ParameterError, match="cluster is 3 devices of 2 hosts together"):
         check_device(FormatsStudy(), device)
