@@ -23,6 +23,12 @@ MODES: Mapping[str, str] = {
 }
 """Mode → its summary."""
 
+CHECKS = {CHECK_10: 10, CHECK_0: 0, CAPTURED: 0}
+"""Mode → iterations between two tests on the host; 0: tests on the GPU."""
+
+COUNTING = 1
+"""The same while iterations are counted."""
+
 FUNCTIONS = {"cg": "cg", "minres": "cr", "bicgstab": "bicgstab", "gmres": "gmres"}
 """Method → function of Warp, which has conjugate residuals in place of MINRES."""
 
@@ -81,14 +87,10 @@ class WarpSolver:
         return self._solution()
 
     def count(self, tolerance: float) -> Answer:
-        """Implement `BoundSolver`; Warp makes whole rounds of ten iterations, and whole cycles of GMRES."""
+        """Implement `BoundSolver`; the host tests each iteration, because modes count differently. GMRES: cycles."""
         with self._wp.ScopedStream(self._stream):
-            ended = self._call(tolerance)
-        numbers = [float(value.numpy()[0]) if hasattr(value, "numpy") else float(value) for value in ended]
-        iterations, (norm, bound) = round(numbers[0]), numbers[1:3]
-        if self._system.method == "gmres" and self._mode != CHECK_10:
-            # Warp counts from the end of a first cycle.
-            iterations -= self._restart - 1
+            ended = self._call(tolerance, COUNTING)
+        iterations, norm, bound = round(float(ended[0])), float(ended[1]), float(ended[2])
         # One SpMV more for the residual at the start; GMRES has it at the end of each cycle too.
         spmvs = iterations * SPMVS.get(self._system.method, 1) + 1
         if self._system.method == "gmres":
@@ -99,8 +101,11 @@ class WarpSolver:
     def _restart(self) -> int:
         return min(self._system.restart, self._system.n)
 
-    def _call(self, tolerance: float) -> Any:
-        """Call the function of Warp from x = 0; return what it returns: iterations, norm, and its bound."""
+    def _call(self, tolerance: float, check_every: int | None = None) -> Any:
+        """Call the function of Warp from x = 0; return what it returns: iterations, norm, and its bound.
+
+        check_every  None: that of the mode
+        """
         system = self._system
         self._x.zero_()
         options: dict[str, Any] = {
@@ -109,7 +114,7 @@ class WarpSolver:
             "atol": 0.0,
             "maxiter": system.iterations_max,
             "M": self._M,
-            "check_every": 10 if self._mode == CHECK_10 else 0,
+            "check_every": CHECKS[self._mode] if check_every is None else check_every,
             "use_cuda_graph": True,
         }
         if system.method == "gmres":

@@ -18,7 +18,7 @@ DEPTH = 6
 class CustomKernel:
     """An SpMV as two Python functions, over NumPy arrays on a CPU, over CuPy arrays on a GPU.
 
-    prepare       matrix → state that `multiply` needs; called twice, to measure its memory and its time
+    prepare       matrix → state that `multiply` needs; called two to six times, for its memory and its time
     multiply      (state, x, y): y := A·x in place; on a GPU it launches on CuPy's current stream, never waits
     device        where it runs
     compressed    whether it stores a nonzero in fewer than 12 bytes; this lowers the least plausible time

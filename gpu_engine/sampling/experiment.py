@@ -4,12 +4,14 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from statistics import median
 from typing import Any
 
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import DeviceMemoryError, KernelError, LayoutTooLargeError, ParameterError, SparsightError
 from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Placement, Rounds, Timed, Timing
+from gpu_engine.measure.stopwatch import Stopwatch
 from gpu_engine.records import Cache, Case, Details, Measurement, Trace
 from gpu_engine.text import units
 
@@ -18,6 +20,9 @@ SKIPS = (LayoutTooLargeError, DeviceMemoryError, ParameterError)
 
 CASE_ERRORS = (KernelError, *SKIPS)
 """Errors that concern one case; KernelError makes it `failed`. Any other error ends the process or the study."""
+
+REPEATS, REPEATS_S = 5, 0.25
+"""Most timings of work that is needed once, and the seconds after which no further one begins."""
 
 Fields = dict[str, Any]
 """Fields of a Measurement, by name."""
@@ -206,8 +211,18 @@ class Experiment(ABC):
         check_room(bytes_needed, self.bench.layout_bytes)
         with stopwatch.guard():
             peak = stopwatch.peak_bytes(convert)
-            layout, seconds = stopwatch.time_once(convert)
+            layout, seconds = time_few(stopwatch, convert)
         return layout, {"stored_bytes": layout.stored_bytes, "convert_s": seconds, "convert_peak_bytes": peak}
+
+
+def time_few(stopwatch: Stopwatch, work: Callable[[], Any]) -> tuple[Any, float]:
+    """Return the result of `work` that ran before, and the median of its seconds; results never coexist."""
+    seconds: list[float] = []
+    while len(seconds) < REPEATS and sum(seconds) < REPEATS_S:
+        result = None
+        result, once_s = stopwatch.time_once(work)
+        seconds.append(once_s)
+    return result, median(seconds)
 
 
 def best_of(rivals: Iterable[Measurement], case: Case) -> Measurement:

@@ -8,6 +8,7 @@ from web.components import TitledTable
 from web.figures.base import Figure
 from web.figures.solvers import residuals, shares, times
 from web.studies.answers import solvers as answer
+from web.studies.answers import solvers_drawer
 from web.studies.base import Section, StudyPage, on_cpu
 
 CPU_CAVEAT = (
@@ -15,7 +16,7 @@ CPU_CAVEAT = (
 )
 
 FIGURES = (
-    Figure("solvers-time", "Time to the tolerance", times.draw, times.summary, times.table, info=times.info),
+    Figure("solvers-time", "Time of one solve", times.draw, times.summary, times.table, info=times.info),
     Figure(
         "solvers-residual",
         "Convergence",
@@ -28,11 +29,12 @@ FIGURES = (
 )
 
 
-def _tables(data: StudyData) -> tuple[TitledTable, ...]:
-    return (
-        TitledTable("Methods and preconditioners for one solve, with set-up", one_solve(data)),
-        TitledTable("Conversions against the fastest CSR kernel", conversions(data)),
-    )
+def _one_solve(data: StudyData) -> tuple[TitledTable, ...]:
+    return (TitledTable("Methods and preconditioners by the total of one solve", one_solve(data)),)
+
+
+def _conversions(data: StudyData) -> tuple[TitledTable, ...]:
+    return (TitledTable("Conversions against the fastest CSR kernel", conversions(data)),)
 
 
 SOLVERS = StudyPage(
@@ -44,7 +46,7 @@ SOLVERS = StudyPage(
     invitation="Open a square matrix, choose Solvers, and press Measure. CG and MINRES need a symmetric matrix.",
     findings=findings,
     explore=answer.explore,
-    drawer=answer.drawer,
+    drawer=solvers_drawer.drawer,
     figures=FIGURES,
     contests=contests,
     what="systems",
@@ -53,8 +55,17 @@ SOLVERS = StudyPage(
     sections=(
         Section(
             "one-solve",
-            "One solve, and conversions that pay back",
-            _tables,
+            "One solve",
+            _one_solve,
+            (
+                "Total: conversion, set-up, and one solve. It decides which kernel a row has.",
+                "Pays from: number of solves with one conversion and set-up from which the row takes less in total.",
+            ),
+        ),
+        Section(
+            "conversions",
+            "Conversions that pay back",
+            _conversions,
             ("Break-even: time of the conversion / time that an iteration saves against the fastest CSR kernel.",),
         ),
     ),

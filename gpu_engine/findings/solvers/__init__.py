@@ -14,8 +14,9 @@ from gpu_engine.findings.finding import (
     with_intervals,
 )
 from gpu_engine.findings.overall_ranking import ComparisonGroup
-from gpu_engine.findings.solvers.groups import NONE, Solve, SolveGroup, problems, solve_groups
-from gpu_engine.findings.solvers.tables import best_total, break_even_text, whole
+from gpu_engine.findings.solvers.consistent import NONE
+from gpu_engine.findings.solvers.groups import Solve, SolveGroup, problems, solve_groups
+from gpu_engine.findings.solvers.tables import break_even_text, by_total, whole
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import scientific
@@ -30,8 +31,9 @@ HEADS = (
     Head("SpMV", "alone"),
     Head("share", "of the SpMVs"),
     Head("conversion"),
-    Head("break-even", "iterations vs CSR"),
     Head("set-up", "preconditioner"),
+    Head("total", "one solve"),
+    Head("break-even", "iterations vs CSR"),
     Head("residual", "relative"),
     Head("tolerance", "of the library"),
     Head("note", numeric=False),
@@ -50,12 +52,12 @@ def contests(data: StudyData) -> tuple[ComparisonGroup, ...]:
 
 
 def overview(data: StudyData) -> tuple[str, ...]:
-    """Return a sentence per device and method with several preconditioners: the fastest for one solve with set-up."""
+    """Return a sentence per device and method with several preconditioners: the one with the least total."""
     ranked: dict[tuple[str, str], list[list[Total]]] = {}
     for groups in problems(data).values():
         by_method: dict[str, list[Total]] = {}
         for group in groups:
-            by_method.setdefault(group.method, []).extend((total, group) for total, _ in best_total(group))
+            by_method.setdefault(group.method, []).extend((total_s, group) for total_s, *_ in by_total([group]))
         for method, totals in by_method.items():
             if len(totals) > 1:
                 ranked.setdefault((groups[0].device, method), []).append(sorted(totals, key=lambda each: each[0]))
@@ -66,7 +68,7 @@ def overview(data: StudyData) -> tuple[str, ...]:
 
 
 Total = tuple[float, SolveGroup]
-"""Seconds of the fastest solve of a group with its set-up, and the group."""
+"""Seconds of one solve with conversion and set-up, and its group."""
 
 
 def _on_one_system(totals: list[Total], data: StudyData) -> str:
@@ -76,8 +78,8 @@ def _on_one_system(totals: list[Total], data: StudyData) -> str:
     text = f"{where}: {_named(group)} is fastest for one solve"
     plain = next((each for each in totals if each[1].preconditioner == NONE), None)
     if plain is None or plain is totals[0]:
-        return f"{text} ({units.seconds(total)} with set-up)."
-    return f"{text} ({units.seconds(total)} with set-up; without a preconditioner {units.seconds(plain[0])})."
+        return f"{text} ({units.seconds(total)} in total)."
+    return f"{text} ({units.seconds(total)} in total; without a preconditioner {units.seconds(plain[0])})."
 
 
 def _on_systems(device: str, method: str, systems: list[list[Total]]) -> str:
@@ -85,7 +87,7 @@ def _on_systems(device: str, method: str, systems: list[list[Total]]) -> str:
     counts = Counter(_named(totals[0][1]) for totals in systems).most_common()
     parts = [f"{name} is fastest on {count} of {len(systems)} systems" for name, count in counts[:1]]
     parts += [f"{name} on {count}" for name, count in counts[1:]]
-    return f"{method} on {device}, one solve with set-up: {', '.join(parts)}."
+    return f"{method} on {device}, one solve in total: {', '.join(parts)}."
 
 
 def _named(group: SolveGroup) -> str:
@@ -137,7 +139,8 @@ def _sentences(group: SolveGroup) -> tuple[str, ...]:
     first = ranking.sentence(lambda m: m.kernel, f"on {group.device}, {group.short}", facts)
     if ranking.busy:
         return (first,)
-    return tuple(filter(None, (first, _over_library(group), _on_share(group), _on_conversion(group))))
+    others = _for_one(group), _over_library(group), _on_share(group), _on_conversion(group)
+    return tuple(filter(None, (first, *others)))
 
 
 def _without_time(group: SolveGroup) -> str:
@@ -148,18 +151,30 @@ def _without_time(group: SolveGroup) -> str:
 
 
 def _iterations(solve: Solve) -> str:
-    return amount(solve.measurement.details.iterations, "iteration")
+    iterations = solve.measurement.details.iterations
+    return "an unknown number of iterations" if iterations is None else amount(iterations, "iteration")
 
 
 def _over_library(group: SolveGroup) -> str:
-    """Return the speedup of the fastest Sparsight kernel over the fastest library; empty without both."""
+    """Return the speedup of the fastest Sparsight kernel over the fastest library, without what is needed once."""
     if not group.built_in or group.library is None:
         return ""
     fastest, library = group.built_in[0], group.library
     text = against(library.measurement, fastest.measurement)
-    same = abs((fastest.measurement.details.iterations or 0) - (library.measurement.details.iterations or 0)) <= 1
+    needed = library.measurement.details.iterations
+    same = needed is None or abs((fastest.measurement.details.iterations or 0) - needed) <= 1
     count = "" if same else f", which needs {_iterations(library)}"
-    return f"{fastest.label}: {text}{count}."
+    return f"Many solves, {fastest.label}: {text}{count}."
+
+
+def _for_one(group: SolveGroup) -> str:
+    """Return the kernel with the least total for one solve against the fastest library; empty without a conversion."""
+    solve = group.for_one
+    if solve is None or solve.measurement.details.convert_s is None:
+        return ""
+    time = f"One solve takes least with {solve.label}, {units.seconds(solve.total_s)} with conversion"
+    time += "" if group.preconditioner == NONE else " and set-up"
+    return f"{time}: {against(group.library.measurement, solve.total)}." if group.library else f"{time}."
 
 
 def _on_share(group: SolveGroup) -> str:
@@ -201,8 +216,9 @@ def _cells(solve: Solve, group: SolveGroup) -> tuple[str, ...]:
         units.seconds(details.spmv_s),
         units.percent(solve.spmv_share),
         units.seconds(details.convert_s),
-        break_even_text(group.break_even(solve)),
         units.seconds(details.setup_s or None),
+        units.seconds(solve.total_s),
+        break_even_text(group.break_even(solve)),
         units.MISSING if details.residual is None else scientific(details.residual),
         units.MISSING if details.tolerance is None else scientific(details.tolerance),
         m.note,

@@ -2,30 +2,32 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from gpu_engine.competitors.solvers import LIBRARIES
 from gpu_engine.findings.data import FINDINGS_CACHED, StudyData
 from gpu_engine.findings.finding import SHARE_MAX
 from gpu_engine.findings.ranking import Ranking, rank
+from gpu_engine.findings.solvers.consistent import METHOD as METHOD
+from gpu_engine.findings.solvers.consistent import NONE as NONE
+from gpu_engine.findings.solvers.consistent import PRECONDITIONER as PRECONDITIONER
+from gpu_engine.findings.solvers.consistent import RTOL, consistent
+from gpu_engine.findings.solvers.systems import system_texts
 from gpu_engine.records import Measurement, Trace
 from gpu_engine.solvers import METHODS
 from gpu_engine.text.axes import axis_text
 from gpu_engine.text.units import scientific
 from gpu_engine.verdicts.verdict import compare
 
-METHOD, PRECONDITIONER, RTOL = "method", "preconditioner", "rtol"
-"""Axes of every case."""
-
-NONE = "none"
-"""Preconditioner of a solve without one."""
-
 BASE_FORMAT = "csr"
 """Format that matrices come in; the conversion to another one must pay back against its fastest kernel."""
 
 TITLES = {method.name: method.title.partition("(")[0] for method in METHODS}
 """Names of methods in texts."""
+
+TIMES = ("median_s", "ci_low_s", "ci_high_s", "min_s", "q1_s", "q3_s", "max_s")
+"""Fields of a measurement that are times of the solve."""
 
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
 """Matrix, device, and axes."""
@@ -83,10 +85,22 @@ class Solve:
         return share if share <= SHARE_MAX else None
 
     @property
+    def once_s(self) -> float:
+        """Seconds needed once: conversion and set-up; unknown ones count as 0, as those of a library do."""
+        details = self.measurement.details
+        return (details.convert_s or 0.0) + (details.setup_s or 0.0)
+
+    @property
     def total_s(self) -> float | None:
-        """Seconds of one solve with the set-up of the preconditioner; None without a time."""
-        m = self.measurement
-        return m.median_s + m.details.setup_s if m.median_s and m.details.setup_s is not None else None
+        """Seconds of one solve with conversion and set-up; None without a time."""
+        return self.total.median_s
+
+    @property
+    def total(self) -> Measurement:
+        """Measurement with the times of one solve with conversion and set-up, which count as exact."""
+        m, once_s = self.measurement, self.once_s
+        times = {name: value + once_s for name in TIMES if (value := getattr(m, name)) is not None}
+        return replace(m, samples_s=tuple(sample + once_s for sample in m.samples_s), **times)
 
     @property
     def residuals(self) -> tuple[tuple[float, float], ...]:
@@ -132,6 +146,20 @@ class SolveGroup:
     def library(self) -> Solve | None:
         """Fastest solve of a library; None without one."""
         return next((solve for solve in self.converged if solve.is_library), None)
+
+    @cached_property
+    def libraries(self) -> Mapping[str, Solve]:
+        """Fastest solve of each library by its name in kernels, the fastest library first."""
+        by_name: dict[str, Solve] = {}
+        for solve in self.converged:
+            if solve.is_library:
+                by_name.setdefault(solve.measurement.format, solve)
+        return by_name
+
+    @cached_property
+    def for_one(self) -> Solve | None:
+        """Solve with a Sparsight kernel that takes least with conversion and set-up; None without one."""
+        return min(self.built_in, key=lambda solve: solve.total_s or math.inf, default=None)
 
     @property
     def base(self) -> Solve | None:
@@ -195,21 +223,33 @@ class SolveGroup:
         faster = compare(self.base.measurement, solve.measurement).kind == "faster"
         return faster and needed <= solve.measurement.details.iterations
 
+    def pays_from(self, fastest: "SolveGroup") -> int | None:
+        """Return the number of solves from which some kernel takes less than all of another group; None: never.
+
+        Its solve must be faster than the other group's fastest one by its verdict too.
+        """
+        if not fastest.built_in:
+            return None
+        rivals, first = fastest.built_in, fastest.built_in[0].measurement
+        faster = [solve for solve in self.built_in if compare(first, solve.measurement).kind == "faster"]
+        return min((max(_solves_until(solve, rival) for rival in rivals) for solve in faster), default=None)
+
 
 PROBLEM = ("system", "excess", "b", "seed")
 """Axes of the system that is solved."""
 
 
 def others_text(axes: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the texts of the axes other than method, preconditioner, and tolerance."""
-    return tuple(axis_text(name, value) for name, value in axes.items() if name not in (METHOD, PRECONDITIONER, RTOL))
+    """Return the texts of the axes other than method, preconditioner, and tolerance, those of the system first."""
+    known = (METHOD, PRECONDITIONER, RTOL, *PROBLEM)
+    return (*system_texts(axes), *(axis_text(name, value) for name, value in axes.items() if name not in known))
 
 
 @lru_cache(FINDINGS_CACHED)
 def solve_groups(data: StudyData) -> tuple[SolveGroup, ...]:
     """Return the groups in order of appearance."""
     by_key: dict[Key, list[Solve]] = {}
-    for m in data.measurements:
+    for m in consistent(data.measurements):
         solve = Solve(m, data.traces.get((m.device, m.case)))
         by_key.setdefault((m.matrix_id, m.device, tuple(m.axes.items())), []).append(solve)
     return tuple(
@@ -224,6 +264,12 @@ def problems(data: StudyData) -> dict[Key, tuple[SolveGroup, ...]]:
     for group in solve_groups(data):
         by_problem.setdefault(group.problem, []).append(group)
     return {key: tuple(groups) for key, groups in by_problem.items()}
+
+
+def _solves_until(solve: Solve, rival: Solve) -> int:
+    """Return the number of solves from which a faster solve takes less in total than another one."""
+    saved = (rival.measurement.median_s or 0.0) - (solve.measurement.median_s or 0.0)
+    return max(1, math.ceil((solve.once_s - rival.once_s) / saved))
 
 
 def _fastest_first(solve: Solve) -> tuple[bool, float]:

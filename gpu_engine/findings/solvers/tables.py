@@ -1,6 +1,7 @@
 """Tables of the study `solvers` over several groups: preconditioners, methods, and conversions that pay back."""
 
 import math
+from collections.abc import Iterable
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.solvers.groups import Solve, SolveGroup, others_text, problems, solve_groups
@@ -8,45 +9,67 @@ from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 
 NEVER = "never"
-"""Break-even of a format whose iterations are not faster than those of CSR."""
+"""Break-even of what is not faster."""
 
-PLACE = (Head("matrix", numeric=False), Head("device", numeric=False), Head("system", numeric=False))
+MATRIX, DEVICE, SYSTEM = (Head(text, numeric=False) for text in ("matrix", "device", "system"))
 
 
 def one_solve(data: StudyData) -> Table:
-    """Return a table of methods and preconditioners for one solve with set-up, the fastest of each problem first."""
+    """Return a table of methods and preconditioners by the total of one solve, the least of each problem first."""
     heads = (
-        *PLACE,
+        *_place_heads(data),
         Head("method", numeric=False),
         Head("preconditioner", numeric=False),
         Head("kernel", numeric=False),
         Head("iterations"),
+        Head("conversion"),
         Head("set-up"),
         Head("solve"),
         Head("total"),
         Head("slowdown", "vs fastest"),
+        Head("pays from", "solves"),
     )
     rows: list[tuple[str, ...]] = []
     for groups in problems(data).values():
-        best = sorted(((total, group, solve) for group in groups for total, solve in best_total(group)), key=_total)
-        for total, group, solve in best:
+        best = by_total(groups)
+        for total_s, group, solve in best:
             m = solve.measurement
             cells = group.method, group.preconditioner, solve.label, units.count(m.details.iterations)
-            times = units.seconds(m.details.setup_s or None), units.seconds(m.median_s), units.seconds(total)
-            rows.append((*_place(group, data), *cells, *times, units.ratio(total / best[0][0])))
+            pays = pays_from_text(group, best[0][1])
+            rows.append((*_place(group, data), *cells, *once_texts(solve), units.ratio(total_s / best[0][0]), pays))
     return Table(heads, tuple(rows))
 
 
-def best_total(group: SolveGroup) -> list[tuple[float, Solve]]:
-    """Return the fastest solve of a group with Sparsight kernels and its seconds with set-up; empty without one."""
-    timed = [(total, solve) for solve in group.built_in if (total := solve.total_s)]
-    return sorted(timed, key=lambda pair: pair[0])[:1]
+Best = tuple[float, SolveGroup, Solve]
+"""Seconds of one solve with conversion and set-up, its group, and the solve with the kernel that takes least."""
+
+
+def by_total(groups: Iterable[SolveGroup]) -> list[Best]:
+    """Return the best solve with a Sparsight kernel of each group, the least total first."""
+    best = [(solve.total_s or 0.0, group, solve) for group in groups if (solve := group.for_one)]
+    return sorted(best, key=lambda entry: entry[0])
+
+
+def once_texts(solve: Solve) -> tuple[str, str, str, str]:
+    """Return the texts of conversion, set-up, solve, and total."""
+    details = solve.measurement.details
+    parts = details.convert_s, details.setup_s or None, solve.measurement.median_s, solve.total_s
+    conversion, set_up, time, total = map(units.seconds, parts)
+    return conversion, set_up, time, total
+
+
+def pays_from_text(group: SolveGroup, fastest: SolveGroup) -> str:
+    """Return the number of solves from which a group takes less in total than the one that is fastest for one."""
+    if group is fastest:
+        return "1"
+    count = group.pays_from(fastest)
+    return NEVER if count is None else units.count(count)
 
 
 def conversions(data: StudyData) -> Table:
     """Return a table of the conversions: the iterations after which each pays back against the fastest CSR kernel."""
     heads = (
-        *PLACE,
+        *_place_heads(data),
         Head("solve", numeric=False),
         Head("kernel", numeric=False),
         Head("conversion"),
@@ -82,10 +105,16 @@ def whole(iterations: float) -> int:
     return math.ceil(float(f"{iterations:.9g}"))
 
 
-def _place(group: SolveGroup, data: StudyData) -> tuple[str, str, str]:
-    system = ", ".join(others_text(group.axes))
-    return data.matrix(group.matrix_id).name, group.device, system or "as is"
+def _place(group: SolveGroup, data: StudyData) -> tuple[str, ...]:
+    """Return the cells under `_place_heads`."""
+    name, system = data.matrix(group.matrix_id).name, ", ".join(others_text(group.axes)) or "as is"
+    return (name, group.device, system) if _has_devices(data) else (name, system)
 
 
-def _total(entry: tuple[float, SolveGroup, Solve]) -> float:
-    return entry[0]
+def _place_heads(data: StudyData) -> tuple[Head, ...]:
+    """Return the heads of matrix, device if there are several, and system."""
+    return (MATRIX, DEVICE, SYSTEM) if _has_devices(data) else (MATRIX, SYSTEM)
+
+
+def _has_devices(data: StudyData) -> bool:
+    return len({group.device for group in solve_groups(data)}) > 1

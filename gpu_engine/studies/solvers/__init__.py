@@ -9,6 +9,7 @@ from gpu_engine.competitors.solvers import find_solver, solver_names
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.findings import solvers as solver_findings
+from gpu_engine.findings.solvers.systems import EXCESS, SEED
 from gpu_engine.formats import find_kernel, kernel_names
 from gpu_engine.measure import Bench
 from gpu_engine.parameters import find_by_name, parameter
@@ -16,6 +17,7 @@ from gpu_engine.records import BACKENDS, Case, DeviceInfo, MatrixInfo, Record
 from gpu_engine.sampling.run import by_matrix, measure
 from gpu_engine.sampling.sampling_options import SAMPLING, SHARE, TIME_LIMIT_S, Sampling, SamplingOptions
 from gpu_engine.solvers import Method, find_method
+from gpu_engine.solvers.base import CHECK_EVERY
 from gpu_engine.solvers.gmres import RESTART, gmres
 from gpu_engine.solvers.preconditioners import PRECONDITIONERS, is_name
 from gpu_engine.studies.solvers.details import SolverDetails
@@ -32,9 +34,15 @@ NONE = "none"
 
 KERNELS = {
     "cpu": ("csr/scalar", "csr/vector", "sellp/t1"),
-    "cuda": ("csr/vector", "csri/warp", "split/tile", "packed/tile", "sellp/t1", "sellp-packed/t1"),
+    "cuda": (
+        *("csr/scalar", "csr/vector", "csr/vector16", "csr/smart", "csri/warp"),
+        *("split/tile", "packed/tile", "sellp/t1", "sellp-packed/t1"),
+    ),
 }
-"""Kernels that are measured unless the parameters name others, by back end; library solvers come in addition."""
+"""Kernels that are measured unless the parameters name others, by back end; library solvers come in addition.
+
+Several read CSR, so that the conversion to another format is compared with the fastest of them.
+"""
 
 METHOD_AXIS, PRECONDITIONER_AXIS, RTOL_AXIS = "method", "preconditioner", "rtol"
 """Axes of every case."""
@@ -70,7 +78,7 @@ class SolversParams:
         "Matrix of the system: as it is, made symmetric positive definite, or with a dominant diagonal in each row.",
     )
     excess: float = parameter(
-        1e-3,
+        EXCESS,
         "Excess of the diagonal over the sum of its row if the matrix is changed. Less means more iterations.",
         ge=1e-12,
         le=1e6,
@@ -78,8 +86,8 @@ class SolversParams:
     b: RightHandSide = parameter(  # noqa: RUF009 (a field)
         "random", "Right-hand side: random numbers, all ones, or 1 in one row (point)."
     )
-    seed: int = parameter(0, "Seed of the random right-hand side.", ge=0, le=2**31 - 1)
-    check_every: int = parameter(10, "Iterations between two tests of convergence on a GPU.", ge=1, le=1000)
+    seed: int = parameter(SEED, "Seed of the random right-hand side.", ge=0, le=2**31 - 1)
+    check_every: int = parameter(CHECK_EVERY, "Iterations between two tests of convergence on a GPU.", ge=1, le=1000)
     restart: int = parameter(RESTART, "Iterations after which GMRES restarts.", ge=1, le=500)
     iterations_max: int = parameter(5000, "Maximum number of iterations.", ge=1, le=1_000_000)
     rounds: int = parameter(

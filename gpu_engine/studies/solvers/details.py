@@ -14,7 +14,7 @@ class SolverDetails(Details):
 
     iterations: int | None = described("Iterations of the solve.", None)
     spmvs: int | None = described(
-        "SpMVs of the solve; of Sparsight kernels without those of the preconditioner and of true residuals.", None
+        "SpMVs of the solve, with those of a polynomial preconditioner and without those of true residuals.", None
     )
     spmv_s: float | None = described(
         "Seconds of one SpMV with the same layout, back to back in the same rounds; null for a library.", None
@@ -22,9 +22,13 @@ class SolverDetails(Details):
     iteration_roofline_s: float | None = described(
         "Seconds: bytes of an iteration (layouts and vectors) / copy bandwidth, without the preconditioner.", None
     )
-    convert_s: float | None = described("Seconds of the one-time conversion from CSR on this device.", None)
+    convert_s: float | None = described(
+        "Seconds of the one-time conversion from CSR on this device, warmed up: median of up to five.", None
+    )
     convert_peak_bytes: int | None = described("Peak memory of that conversion, in bytes.", None)
-    setup_s: float | None = described("Seconds to compute the preconditioner, once; 0 without one.", None)
+    setup_s: float | None = described(
+        "Seconds to compute the preconditioner, warmed up: median of up to five; 0 without one.", None
+    )
     residual: float | None = described(
         "‖b − A·x‖ / ‖b‖ of the solution, computed on the host in twice the precision.", None
     )

@@ -10,7 +10,7 @@ from gpu_engine.errors import KernelError
 from gpu_engine.formats.base import Format, Kernel, check_room
 from gpu_engine.measure import Rounds, Timing
 from gpu_engine.records import Cache, Case, Trace
-from gpu_engine.sampling.experiment import Candidate, Fields
+from gpu_engine.sampling.experiment import Candidate, Fields, time_few
 from gpu_engine.solvers import Method, Solution, host, outer, preconditioners
 from gpu_engine.solvers.base import System, Tolerance
 from gpu_engine.studies.solvers.system_solves import SPMV, SystemSolves
@@ -80,7 +80,7 @@ class SolveCandidate(Candidate):
         self.fields = {
             **conversion,
             "iterations": solution.iterations,
-            "spmvs": solution.iterations * method.spmvs,
+            "spmvs": solution.iterations * method.spmvs * (1 + preconditioners.products(self._solve.preconditioner)),
             "setup_s": setup_s,
             "replacements": solution.replacements,
         }
@@ -144,7 +144,7 @@ class SolveCandidate(Candidate):
             return bare, 0.0
         make = partial(preconditioners.make, name, bare)
         make()
-        made, seconds = self._bench.stopwatch.time_once(make)
+        made, seconds = time_few(self._bench.stopwatch, make)
         return System(bare.n, bare.multiply, bare.rows, made), seconds
 
     def _bound(self, system: System) -> Callable[[], Solution]:

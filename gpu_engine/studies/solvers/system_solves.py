@@ -16,7 +16,7 @@ from gpu_engine.measure import Bench, Timed
 from gpu_engine.records import Cache, Case
 from gpu_engine.sampling.experiment import Candidate, Experiment, Fields
 from gpu_engine.solvers import Method, residual, symmetry
-from gpu_engine.solvers.gmres import gmres
+from gpu_engine.solvers.gmres import passes_of
 from gpu_engine.studies.solvers.details import SolverDetails
 from gpu_engine.studies.solvers.systems import RightHandSide, SystemName, make_system, right_hand_side
 from gpu_engine.text.units import scientific
@@ -161,10 +161,3 @@ class SystemSolves(Experiment):
             self.launches[kernel](self.v, self.y)
 
         return multiply
-
-
-def passes_of(method: Method, restart: int, iterations: int) -> float:
-    """Return the vectors that an iteration reads or writes; a cycle of GMRES that ends early has a smaller basis."""
-    if not method.cycles:
-        return method.passes
-    return gmres(max(1, min(restart, iterations))).passes

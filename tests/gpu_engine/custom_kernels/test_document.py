@@ -1,4 +1,4 @@
-"""The examples of docs/contestants.md: the files are what they say, and the commands give what it says of them."""
+"""The examples of docs/custom-kernels.md: the files are what they say, and the commands give what it says of them."""
 
 import re
 import shlex
@@ -14,7 +14,7 @@ from gpu_engine.custom_kernels.sources import imported, parse_reference
 from gpu_engine.measure import bench, cpu
 from tests.samples.studies import FAST
 
-DOCUMENT = (Path(__file__).parents[3] / "docs" / "contestants.md").read_text(encoding="utf-8")
+DOCUMENT = (Path(__file__).parents[3] / "docs" / "custom-kernels.md").read_text(encoding="utf-8")
 PYTHON = re.findall(r"^```python\n(.*?)^```$", DOCUMENT, re.M | re.S)
 COMMANDS = [shlex.split(line) for line in re.findall(r"^python -m gpu_engine (.*)$", DOCUMENT, re.M)]
 

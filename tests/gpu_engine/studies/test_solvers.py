@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gpu_engine.errors import ParameterError
+from gpu_engine.formats import kernel_names
 from gpu_engine.generators import generate
 from gpu_engine.host.device import find_device
 from gpu_engine.parameters import parse_params
@@ -29,6 +30,12 @@ def test_the_defaults_are_all_methods_with_a_few_kernels_and_all_libraries(devic
     cg = [key for key in cases if "method=cg," in key]
     assert sorted(cg) == sorted(f"p|{kernel}|warm|method=cg,preconditioner=none,rtol=1e-08" for kernel in kernels)
     assert set(KERNELS[device.backend]) <= set(SolversStudy().names(device.backend)["kernels"])
+
+
+def test_the_defaults_on_a_gpu_have_all_kernels_of_csr() -> None:
+    own = [kernel for kernel in kernel_names("cuda") if kernel.startswith("csr/")]
+    assert own
+    assert set(own) <= set(KERNELS["cuda"])
 
 
 def test_cases_are_methods_times_preconditioners_times_tolerances_times_kernels() -> None:

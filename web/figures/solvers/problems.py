@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.solvers.groups import NONE, PROBLEM, TITLES, SolveGroup, problems
+from gpu_engine.findings.solvers.consistent import NONE
+from gpu_engine.findings.solvers.groups import TITLES, SolveGroup, problems
+from gpu_engine.findings.solvers.systems import system_texts
 from gpu_engine.text.axes import axis_text
 from gpu_engine.text.units import scientific
 from web.figures import markers, panels
@@ -56,9 +58,8 @@ def panels_of(data: StudyData, rows: Callable[[SolveGroup], Sequence[Row]]) -> P
         if of_problem:
             first = groups[0]
             name = data.matrix(first.matrix_id).name
-            system = (axis_text(axis, first.axes[axis]) for axis in PROBLEM if axis in first.axes)
             rtol = f"to {scientific(first.solves[0].rtol)}"
-            heading = escape(DOT.join((shorten(name), first.device, ", ".join((rtol, *system)))))
+            heading = escape(DOT.join((shorten(name), first.device, ", ".join((rtol, *system_texts(first.axes))))))
             made.append(Panel(heading, (name, first.device), of_problem))
     return Panels(tuple(made))
 

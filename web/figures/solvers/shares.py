@@ -117,6 +117,7 @@ def summary(info: Panels[Row]) -> str:
         ("A faster SpMV can shorten a solve by at most this share.",),
         (
             "The SpMV alone is timed in the same rounds, back to back with the same layout.",
+            "The SpMVs of a polynomial preconditioner, chebyshev, count too.",
             f"Only the {KERNELS_MAX} fastest kernels per method are drawn; the table has all." if hidden else "",
         ),
     )

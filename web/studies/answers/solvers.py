@@ -1,27 +1,33 @@
-"""Answer of solves: how long until A·x = b is solved, how much of it is the SpMV, does another format pay back."""
+"""Answer of solves: how long until A·x = b is solved, conversion included, and how much faster than by libraries."""
 
+from collections import Counter
 from collections.abc import Mapping
 
-from gpu_engine.findings.solvers.answer import Answer, Compared, answers
-from gpu_engine.findings.solvers.groups import SolveGroup, others_text, solve_groups
-from gpu_engine.findings.solvers.tables import break_even_text
+from gpu_engine.findings.pagerank.adaptive import Tally
+from gpu_engine.findings.solvers.answer import LIBRARY_NAMES, Answer, Compared, answers
+from gpu_engine.findings.solvers.consistent import conversions_differ
+from gpu_engine.findings.solvers.systems import conditions_text, system_texts
+from gpu_engine.solvers.gmres import RESTART
 from gpu_engine.text import units
 from gpu_engine.text.words import amount
-from gpu_engine.verdicts.verdict import verdict_text
-from web.components import Link
-from web.explore import Drawer, ExploreAnswer
+from web.explore import ExploreAnswer
 from web.plots.axis import Axis, log_axis
-from web.plots.dots import Dot, DotRow, Dots, DotValue, Series
+from web.plots.dots import DotRow, Dots, DotValue, Series
 from web.results import Results
-from web.studies.answers.wording import alone, interval, is_open, measured_on, opened, wins
+from web.studies.answers.wording import is_open, measured_on, opened, wins
 
 SERIES: Mapping[str, Series] = {
-    "CG": Series("CG", "circle", "of-none", "Conjugate gradients."),
-    "MINRES": Series("MINRES", "diamond", "of-none", "Minimal residuals, for symmetric matrices."),
-    "BiCGSTAB": Series("BiCGSTAB", "triangle", "of-none", "Stabilized biconjugate gradients."),
-    "GMRES": Series("GMRES", "square", "of-none", "Restarted GMRES."),
+    "cupy": Series("over CuPy", "circle", "of-none", "cupyx.scipy.sparse.linalg."),
+    "warp": Series("over NVIDIA Warp", "diamond", "of-none", "warp.optim.linear in its fastest mode."),
+    "scipy": Series("over SciPy", "triangle", "of-none", "scipy.sparse.linalg."),
 }
-"""Method → its entry in the legend: the form of its marks, whose hue is the verdict."""
+"""Library → its entry in the legend: the form of its marks, whose hue is the verdict."""
+
+KERNEL, TOTAL = "kernel", "one solve"
+
+ONCE = (
+    "Conversions were timed once per group here, and vary between groups. The least time of a matrix and kernel counts."
+)
 
 
 def explore(results: Results) -> ExploreAnswer | None:
@@ -31,157 +37,124 @@ def explore(results: Results) -> ExploreAnswer | None:
         return None
     first, *others = known
     return ExploreAnswer(
-        eyebrow=_eyebrow(first),
+        eyebrow=f"Solves of A·x = b {goals(first)} · {measured_on(first.device)} · {_systems(first)}",
         sentence=_sentence(first),
-        under=_under(first),
+        under=(_counts(first), _conditions(first)),
         pictures=(_picture(first, results),),
-        notes=(
-            "Each solution is verified on the host. The library gets the tolerance that meets the same bound.",
-            *(f"{measured_on(each.device)}: speedup {units.ratio(each.tally.mean)}." for each in others),
-        ),
+        notes=(*_notes(first, results), *(f"{measured_on(a.device)}: {_speedup(a.tally)}." for a in others)),
     )
 
 
-def _eyebrow(answer: Answer) -> str:
-    systems = amount(len(answer.by_problem), "system")
-    return f"Solves of A·x = b {_goals(answer)} · {measured_on(answer.device)} · {systems}"
+def goals(answer: Answer) -> str:
+    """Return the tolerance of the solves."""
+    texts = dict.fromkeys(f"to {units.scientific(each.group.solves[0].rtol)}" for each in answer.compared)
+    return next(iter(texts)) if len(texts) == 1 else "to several tolerances"
 
 
-def _goals(answer: Answer) -> str:
-    goals = dict.fromkeys(f"to {units.scientific(each.group.solves[0].rtol)}" for each in answer.compared)
-    return next(iter(goals)) if len(goals) == 1 else "to several tolerances"
+def _systems(answer: Answer) -> str:
+    return amount(len(answer.by_problem), "system")
+
+
+def _speedup(tally: Tally) -> str:
+    return f"one solve is {units.ratio(tally.mean)} as fast"
 
 
 def _sentence(answer: Answer) -> str:
-    """Return speedup, share, and conversions in one sentence."""
-    parts = [f"Solves have a speedup of {units.ratio(answer.tally.mean)} over {answer.library}"]
-    if answer.spmv_share is not None:
-        parts.append(f"SpMVs take {units.percent(answer.spmv_share)} of the time")
+    """Return the speedup of one solve with conversion, and the share of the SpMVs."""
+    text = f"One solve with conversion is {units.ratio(answer.tally.mean)} as fast as by {answer.library}"
+    share = answer.spmv_share
+    return f"{text}." if share is None else f"{text}, and SpMVs take {units.percent(share)} of the time."
+
+
+def _counts(answer: Answer) -> str:
+    """Return the counts of verdicts for one solve and for many, and of conversions that pay back."""
+    many = f"Many solves with one conversion: {units.ratio(answer.many.mean)}, {wins(answer.many.verdicts, 'solves')}."
+    text = f"It is {wins(answer.tally.verdicts, 'solves')}. {many}"
     paying, known = answer.paying
-    if known:
-        parts.append(f"another format pays back in {paying} of {known}")
-    return f"{', '.join(parts[:-1])}, and {parts[-1]}." if len(parts) > 1 else f"{parts[0]}."
+    against = " or ".join(answer.csr_kernels)
+    return f"{text} Another format pays back in {paying} of {known}, against {against}." if known else text
 
 
-def _under(answer: Answer) -> tuple[str, ...]:
-    """Return the counts of verdicts, and the time of the median solve by method."""
-    return (f"With the fastest kernel, they are {wins(answer.tally.verdicts, 'solves')}.",)
+def _conditions(answer: Answer) -> str:
+    """Return how the matrices were changed, and b, the first x, and the restart, if all systems share them."""
+    axes = [next(iter(methods.values())).group.axes for methods in answer.by_problem.values()]
+    counts = Counter(system_texts({k: v for k, v in each.items() if k in ("system", "excess")}) for each in axes)
+    parts = ", ".join(f"{count} {texts[0]}" for texts, count in counts.most_common() if texts)
+    changed = f"Systems: {parts}. " if parts else ""
+    shared = {conditions_text(each.group.axes, "GMRES" in answer.methods) for each in answer.compared}
+    text = next(iter(shared)) if len(shared) == 1 else "several right-hand sides or restarts"
+    return f"{changed}{text[0].upper()}{text[1:]}."
+
+
+def _notes(answer: Answer, results: Results) -> tuple[str, ...]:
+    """Return what the times contain, and where a library does other work."""
+    cycles = f"{RESTART} iterations" if not any("restart" in c.group.axes for c in answer.compared) else "one restart"
+    gmres = f"CuPy and NVIDIA Warp end GMRES only after whole cycles of {cycles}, so they do more of them."
+    minres = "MINRES of CuPy tests another norm, so it gets a smaller tolerance."
+    only = next(iter(answer.csr_kernels), "")
+    return tuple(
+        text
+        for text, holds in (
+            ("Each solution is verified on the host: ‖b − A·x‖ ≤ rtol·‖b‖.", True),
+            ("Libraries solve with their own CSR, so they need no conversion.", True),
+            (gmres, "GMRES" in answer.methods and "scipy" not in answer.libraries),
+            (minres, "MINRES" in answer.methods and "cupy" in answer.libraries),
+            (f"{only} is the only CSR kernel of these results.", len(answer.csr_kernels) == 1),
+            (ONCE, conversions_differ(results.data.measurements)),
+        )
+        if holds
+    )
 
 
 def _picture(answer: Answer, results: Results) -> Dots:
-    axis = log_axis(each.pair.speedup for each in answer.compared)
-    methods = [method for method in SERIES if method in answer.methods]
-    rows = sorted(answer.by_problem.values(), key=lambda by_method: -max(e.pair.speedup for e in by_method.values()))
-    means = [_mean(method, methods, answer, axis) for method in methods] if len(rows) > 1 else []
+    axis = log_axis(pair.speedup for each in answer.compared for pair in each.by_library.values())
+    by_problem = sorted(answer.by_problem.values(), key=lambda methods: -max(c.pair.speedup for c in methods.values()))
+    rows = [_row(each, answer, axis, results) for methods in by_problem for each in methods.values()]
+    means = [_mean(method, answer, axis) for method in answer.methods] if len(answer.by_problem) > 1 else []
     return Dots(
-        heading=f"Speedup over {answer.library}",
-        series=tuple(SERIES[method] for method in methods),
+        heading="One solve with conversion: speedup over libraries",
+        series=tuple(SERIES[name] for name in answer.libraries),
         ticks=axis.ticks(),
         one=axis.at(1.0),
-        heads=("time", *methods),
-        rows=(*(_row(by_method, methods, axis, results) for by_method in rows), *means),
-        what="system",
-        wide=("time",),
+        heads=(KERNEL, TOTAL, *(LIBRARY_NAMES[name].rpartition(" ")[2] for name in answer.libraries)),
+        rows=(*rows, *means),
+        what="system, method",
+        wide=(KERNEL,),
         note="bar: 95 % CI",
         verdicts=True,
     )
 
 
-def _row(by_method: Mapping[str, Compared], methods: list[str], axis: Axis, results: Results) -> DotRow:
-    compared = list(by_method.values())
-    group = compared[0].group
-    best_s = min(each.pair.other.measurement.median_s or 0.0 for each in compared)
+def _row(each: Compared, answer: Answer, axis: Axis, results: Results) -> DotRow:
+    group = each.group
+    alike = [key for key in answer.by_problem if key[0] == group.matrix_id]
+    system = system_texts(group.axes) if len(alike) > 1 else ()
+    pairs = [each.by_library.get(name) for name in answer.libraries]
+    values = (DotValue(f"{p.speedup:.2f}", p.verdict) if p else DotValue(units.MISSING) for p in pairs)
+    dots = (
+        axis.dot(p.speedup, SERIES[name].form, p.verdict, low=low, high=high)
+        for name, p in zip(answer.libraries, pairs, strict=True)
+        if p
+        for low, high in [p.interval or (None, None)]
+    )
     return DotRow(
         name=results.data.matrix(group.matrix_id).name,
         href=opened(results, group.matrix_id),
-        dots=tuple(_dot(method, by_method[method], axis) for method in methods if method in by_method),
-        values=(DotValue(units.seconds(best_s)), *(_value(by_method.get(method)) for method in methods)),
-        note=", ".join(others_text(group.axes)),
+        dots=tuple(dots),
+        values=(DotValue(each.solve.label), DotValue(units.seconds(each.solve.total_s)), *values),
+        note=", ".join((group.method, *system)),
         is_open=is_open(results, group.matrix_id),
     )
 
 
-def _dot(method: str, each: Compared, axis: Axis) -> Dot:
-    low, high = each.pair.interval or (None, None)
-    return axis.dot(each.pair.speedup, SERIES[method].form, each.pair.verdict, low=low, high=high)
-
-
-def _value(each: Compared | None) -> DotValue:
-    return DotValue(f"{each.pair.speedup:.2f}", each.pair.verdict) if each else DotValue(units.MISSING)
-
-
-def _mean(method: str, methods: list[str], answer: Answer, axis: Axis) -> DotRow:
-    """Return the row of a mean; its number stands in the column of its method."""
-    tally = answer.tally_of(method)
-    if tally is None:
-        raise ValueError(f"{method} has no solves.")
-    low, high = tally.interval or (None, None)
-    values = (
-        DotValue(f"{tally.mean:.2f}", low_high=interval(tally.interval)) if each == method else DotValue("")
-        for each in methods
+def _mean(method: str, answer: Answer, axis: Axis) -> DotRow:
+    """Return the row of the means of a method, by library."""
+    tallies = [(name, answer.tally_of(name, method)) for name in answer.libraries]
+    dots = (
+        axis.dot(tally.mean, SERIES[name].form, "of-none", low=low, high=high)
+        for name, tally in tallies
+        if tally
+        for low, high in [tally.interval or (None, None)]
     )
-    dot = axis.dot(tally.mean, SERIES[method].form, "of-none", low=low, high=high)
-    return DotRow(f"mean, {method}", "", (dot,), (DotValue(""), *values), is_summary=True)
-
-
-def drawer(results: Results, matrix_id: str) -> Drawer | None:
-    """Return the drawer of a matrix on the first device that compares solves of it; None without any."""
-    for answer in answers(results.data):
-        compared = [each for each in answer.compared if each.group.matrix_id == matrix_id]
-        if compared:
-            groups = [
-                group
-                for group in solve_groups(results.data)
-                if (group.matrix_id, group.device) == (matrix_id, answer.device) and group.built_in
-            ]
-            return _drawer(compared, groups, answer, results)
-    return None
-
-
-def _drawer(compared: list[Compared], groups: list[SolveGroup], answer: Answer, results: Results) -> Drawer:
-    best = min(compared, key=lambda each: each.pair.other.measurement.median_s or 0.0)
-    group, fastest = best.group, best.group.built_in[0]
-    time, library = (units.seconds(run.measurement.median_s) for run in (best.pair.other, best.pair.full))
-    word = verdict_text(best.pair.verdict)
-    return Drawer(
-        title=results.data.matrix(group.matrix_id).name,
-        eyebrow=f"Solves of A·x = b {_goals(answer)} · {measured_on(answer.device)}",
-        sentence=f"{group.method} with {fastest.label} takes {time}, {answer.library} {library}: {word}, "
-        f"{units.ratio(best.pair.speedup)}.",
-        pictures=(_times(groups),),
-        facts=tuple(
-            (f"{each.group.method}, conversions", text) for each in compared if (text := _conversions(each.group))
-        ),
-        links=(
-            alone(results, group.device, group.matrix_id, "All solves of this matrix", "cases"),
-            alone(results, group.device, group.matrix_id, "Residual per iteration", "solvers-residual"),
-            Link("Matrix", f"/matrices/{group.matrix_id}"),
-        ),
-    )
-
-
-def _times(groups: list[SolveGroup]) -> Dots:
-    """Return a row per method and preconditioner: the time of its fastest kernel, iterations, and share."""
-    best_s = [group.built_in[0].measurement.median_s or 0.0 for group in groups]
-    axis = log_axis(best_s, through=None)
-    ordered = sorted(zip(best_s, groups, strict=True), key=lambda pair: pair[0])
-    rows = tuple(_time_row(time_s, group, axis) for time_s, group in ordered)
-    heads = ("kernel", "iterations", "time", "SpMVs")
-    return Dots("Time to the tolerance", (), axis.ticks(units.seconds), None, heads, rows, "solve", wide=("kernel",))
-
-
-def _time_row(time_s: float, group: SolveGroup, axis: Axis) -> DotRow:
-    fastest = group.built_in[0]
-    m = fastest.measurement
-    low, high = m.shown_ci_s
-    form = SERIES[group.method].form if group.method in SERIES else "circle"
-    dot = axis.dot(time_s, form, "of-none", low=low, high=high, text=units.seconds)
-    values = fastest.label, units.count(m.details.iterations), units.seconds(time_s), units.percent(fastest.spmv_share)
-    return DotRow(group.title, "", (dot,), tuple(map(DotValue, values)))
-
-
-def _conversions(group: SolveGroup) -> str:
-    """Return the iterations after which each conversion pays back; empty without one."""
-    needed = [(solve.label, group.break_even(solve)) for solve in group.built_in]
-    known = [f"{label} after {break_even_text(count)}" for label, count in needed if count is not None]
-    return ", ".join(known).replace("after never", "never")
+    values = (DotValue(f"{tally.mean:.2f}" if tally else units.MISSING) for _, tally in tallies)
+    return DotRow(f"mean, {method}", "", tuple(dots), (DotValue(""), DotValue(""), *values), is_summary=True)

@@ -40,9 +40,12 @@ def test_solves_with_equal_axes_are_compared() -> None:
 
 
 def test_the_sentences_have_the_numbers_that_an_engineer_asks_for() -> None:
-    first, library, share, conversion = (s.replace(THIN, " ") for s in finding(*every(solves=CG)).sentences)
+    first, one, library, share, conversion = (s.replace(THIN, " ") for s in finding(*every(solves=CG)).sentences)
     assert "sellp/t1 is fastest" in first
     assert "10.1 ms for 420 iterations" in first
+    # 10.1 ms and 1.2 ms of conversion, against 79.8 ms.
+    assert "11.3 ms" in one
+    assert "speedup 7.07× over cupy/solver (faster)" in one
     assert "speedup 7.92× over cupy/solver (faster)" in library
     assert "50 %" in share
     assert "24.0 µs" in share
@@ -71,7 +74,7 @@ def test_a_conversion_pays_back_after_so_many_iterations_or_never() -> None:
     }
     assert [break_even_text(value) for value in (199.2, 200.0000000001, math.inf, None)] == ["200", "200", NEVER, "–"]
     rows = conversions(shown(solved(), solved("sellp/t1"), slow)).rows
-    assert [(row[4], row[8], row[9], row[10]) for row in rows] == [
+    assert [(row[3], row[7], row[8], row[9]) for row in rows] == [
         ("sellp/t1", "200", "420", "yes"),
         ("packed/tile", NEVER, "420", "no"),
     ]
@@ -108,12 +111,14 @@ def test_the_best_preconditioner_counts_its_set_up() -> None:
     (sentence,) = overview(shown(*every(solves=(("cg", "none"), ("cg", "jacobi")))))
     assert "jacobi is fastest for one solve" in sentence
     table = one_solve(shown(*every()))
-    assert [(row[3], row[4], row[5]) for row in table.rows] == [
-        ("CG", "jacobi", "sellp/t1"),
-        ("CG", "none", "sellp/t1"),
-        ("BiCGSTAB", "none", "sellp/t1"),
-        ("GMRES", "none", "sellp/t1"),
+    assert [(*row[2:5], row[-1]) for row in table.rows] == [
+        ("CG", "jacobi", "sellp/t1", "1"),
+        ("CG", "none", "sellp/t1", NEVER),
+        ("BiCGSTAB", "none", "sellp/t1", NEVER),
+        ("GMRES", "none", "sellp/t1", NEVER),
     ]
+    # 300 iterations of 24 µs, 1.2 ms of conversion, and 50 µs of set-up.
+    assert [text.replace(THIN, " ") for text in table.rows[0][6:10]] == ["1.20 ms", "50.0 µs", "7.20 ms", "8.45 ms"]
     costly = [replace(m, details=replace(m.details, setup_s=0.02)) for m in every(solves=(("cg", "jacobi"),))]
     (sentence,) = overview(shown(*every(solves=CG), *costly))
     assert "no preconditioner is fastest" in sentence
@@ -127,7 +132,11 @@ def test_the_best_preconditioner_counts_its_set_up() -> None:
 def test_different_systems_of_a_matrix_are_different_problems() -> None:
     changed = [solved(preconditioner="jacobi", more=(("system", "definite"),))]
     assert overview(shown(*every(solves=CG), *changed)) == ()
-    assert {row[2] for row in one_solve(shown(*every(solves=CG), *changed)).rows} == {"as is", "system definite"}
+    assert {row[1] for row in one_solve(shown(*every(solves=CG), *changed)).rows} == {
+        "as is",
+        "made definite (excess 0.001)",
+    }
+    assert {row[1] for row in one_solve(shown(*every(), *every("fem", "cuda:1"))).rows} == {"cuda:0", "cuda:1"}
 
 
 def test_a_failed_solve_has_its_status_and_no_time() -> None:
@@ -140,5 +149,26 @@ def test_a_failed_solve_has_its_status_and_no_time() -> None:
 
 def test_a_library_that_needs_other_iterations_is_said_to() -> None:
     library = solved(LIBRARY, iterations=500)
-    assert "500 iterations" in finding(solved(), library).sentences[1]
-    assert "iterations" not in finding(solved(), solved(LIBRARY)).sentences[1]
+    assert "500 iterations" in finding(solved(), library).sentences[2]
+    assert "iterations" not in finding(solved(), solved(LIBRARY)).sentences[2]
+
+
+def test_a_costly_conversion_is_not_chosen_for_one_solve() -> None:
+    slow_to_convert = solved("sellp/t1", convert_s=5e-3)
+    known = group(solved(), slow_to_convert, solved(LIBRARY))
+    assert [solve.label for solve in known.built_in] == ["sellp/t1", "csr/vector"]
+    assert known.for_one is not None
+    assert known.for_one.label == "csr/vector"
+    # 420 iterations of 30 µs and 1 µs of conversion.
+    assert known.for_one.total_s == pytest.approx(12.601e-3)
+    total = known.for_one.total
+    assert (total.ci_low_s, total.ci_high_s) == pytest.approx((12.6e-3 * 0.998 + 1e-6, 12.6e-3 * 1.002 + 1e-6))
+
+
+def test_a_preconditioner_pays_from_a_number_of_solves_on() -> None:
+    plain = solved()
+    better = solved(preconditioner="jacobi", setup_s=0.03)
+    without, with_jacobi = solve_groups(shown(plain, better))
+    # 9 ms in place of 12.6 ms, after 30 ms of set-up: 30 / 3.6.
+    assert with_jacobi.pays_from(without) == 9
+    assert without.pays_from(with_jacobi) is None

@@ -12,13 +12,17 @@ from web.figures.solvers.problems import NO_SOLVE, PANELS_MAX
 MODULES = (times, residuals, shares)
 DATA = shown(*every(), *every("fem", "cuda:1"))
 WAYS = ["CG", "CG, jacobi", "GMRES", "BiCGSTAB"]
+BY_TOTAL = ["CG, jacobi", "CG", "BiCGSTAB", "GMRES"]
+"""The same by the total of one solve."""
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_a_panel_per_problem_and_a_row_per_solve(module: Any) -> None:
     info = module.info(DATA)
     assert [panel.place for panel in info.panels] == [("plane-5", "cuda:0"), ("fem3", "cuda:1")]
-    assert [row.way for row in info.panels[0].rows if row.solve.label == "sellp/t1"] == WAYS
+    assert [row.way for row in info.panels[0].rows if row.solve.label == "sellp/t1"] == (
+        BY_TOTAL if module is times else WAYS
+    )
     table = module.table(info)
     assert len(table.rows) == sum(len(panel.rows) for panel in info.panels)
     assert {len(row) for row in table.rows} == {len(table.heads)}
@@ -42,11 +46,18 @@ def test_times_are_a_point_per_kernel_and_library() -> None:
     by_name = {trace.name: trace for trace in figure.data}
     assert by_name.keys() == {*KERNELS, LIBRARY}
     trace = by_name["sellp/t1"]
-    assert list(trace.y) == WAYS
-    assert trace.x[0] == pytest.approx(420 * 24e-6)
-    assert trace.customdata[0] == ["cuda:0 plane|sellp/t1|warm|method=cg,preconditioner=none,rtol=1e-08"]
+    assert list(trace.y) == BY_TOTAL
+    # 420 iterations and the conversion.
+    assert trace.x[1] == pytest.approx(420 * 24e-6 + 1.2e-3)
+    assert trace.customdata[1] == ["cuda:0 plane|sellp/t1|warm|method=cg,preconditioner=none,rtol=1e-08"]
     assert figure.layout.xaxis.type == "log"
     assert all(text.endswith("s") for text in figure.layout.xaxis.ticktext)
+
+
+def test_libraries_have_different_marks() -> None:
+    data = shown(solved(), *(solved(name) for name in times.OF_LIBRARIES if name != "scipy/solver"))
+    symbols = {trace.name: trace.marker.symbol for trace in times.draw(times.info(data)).data}
+    assert len({symbols[name] for name in symbols if name in times.OF_LIBRARIES}) == 4
 
 
 def test_residuals_are_drawn_over_iterations_and_over_time() -> None:

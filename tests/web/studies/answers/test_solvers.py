@@ -14,6 +14,7 @@ from web.plots.dots import Dots
 from web.results import Results
 from web.selection import Selection
 from web.studies.answers import solvers
+from web.studies.answers.solvers_drawer import drawer as drawer_of
 
 BOTH = shown(*every(), *every("fem"))
 
@@ -32,26 +33,66 @@ def test_the_sentence_has_speedup_share_and_conversions() -> None:
     check_words(found)
     (answer,) = answers(BOTH)
     text = found.sentence.replace(THIN, " ")
-    assert f"{answer.tally.mean:.2f} × over CuPy" in text
-    assert answer.paying == (6, 6)
-    assert "6 of 6" in text
+    assert f"{answer.tally.mean:.2f} × as fast as by CuPy" in text
+    assert answer.tally.mean < answer.many.mean
     assert answer.spmv_share is not None
     assert f"{100 * answer.spmv_share:.0f} %" in text
-    assert "faster on 6 of 6 solves" in found.under[0]
+    counts = found.under[0].replace(THIN, " ")
+    assert "faster on 6 of 6 solves" in counts
+    assert f"{answer.many.mean:.2f} ×" in counts
+    assert answer.paying == (6, 6)
+    assert "6 of 6, against csr/vector" in counts
+    assert answer.csr_kernels == ("csr/vector",)
 
 
-def test_the_picture_has_a_row_per_system_and_a_column_per_method() -> None:
+def test_the_subtitle_has_the_system_b_the_first_x_and_the_restart() -> None:
+    changed = (("system", "dominant"), ("excess", "0.01"))
+    found = solvers.explore(results(shown(*every(), *every("fem", more=changed))))
+    assert found is not None
+    for text in ("1 made dominant (excess 0.01)", "seed 0", "x₀ = 0", "30 iterations"):
+        assert text in found.under[1]
+    drawer = drawer_of(results(shown(*every("fem", more=changed))), "fem")
+    assert drawer is not None
+    assert "1.01 ×" in dict(drawer.facts)["System"]
+
+
+def test_a_conversion_with_several_times_is_said_to_have_them() -> None:
+    again = [solved("sellp/t1", convert_s=17e-3, method="gmres"), solved("cupy/solver", method="gmres")]
+    found = solvers.explore(results(shown(*every(solves=(("cg", "none"),)), *again)))
+    assert found is not None
+    assert solvers.ONCE in found.notes
+    assert column(found.pictures[0], "one solve")[1][0].replace(THIN, " ") == "76.8 ms"  # type: ignore[arg-type]
+    found = solvers.explore(results(BOTH))
+    assert found is not None
+    assert solvers.ONCE not in found.notes
+
+
+def test_the_picture_has_a_row_per_solve_and_a_column_per_library() -> None:
     found = solvers.explore(results(BOTH))
     assert found is not None
     (plot,) = found.pictures
     assert isinstance(plot, Dots)
     check_plot(plot)
-    assert plot.heads == ("time", "CG", "BiCGSTAB", "GMRES")
-    assert [row.name for row in plot.rows if not row.is_summary] == ["plane-5", "fem3"]
-    assert [row.name for row in plot.rows if row.is_summary] == ["mean, CG", "mean, BiCGSTAB", "mean, GMRES"]
-    # 190 µs per iteration over 24 µs; GMRES takes 60 µs longer.
-    assert column(plot, "CG") == [("7.92", "faster")] * 2
-    assert column(plot, "GMRES") == [("2.26", "faster")] * 2
+    assert plot.heads == ("kernel", "one solve", "CuPy")
+    each = [("plane-5", "CG"), ("plane-5", "GMRES"), ("plane-5", "BiCGSTAB")]
+    assert [(row.name, row.note) for row in plot.rows if not row.is_summary][:3] == each
+    means = [row for row in plot.rows if row.is_summary]
+    assert [row.name for row in means] == ["mean, CG", "mean, GMRES", "mean, BiCGSTAB"]
+    # 190 µs per iteration over 24 µs and a conversion of 1.2 ms; GMRES takes 60 µs longer per iteration.
+    assert column(plot, "CuPy") == [("7.07", "faster"), ("2.23", "faster"), ("3.26", "faster")] * 2
+    assert [row.values[-1].text for row in means] == ["7.07", "2.23", "3.26"]
+
+
+def test_each_library_has_a_column_and_a_mark() -> None:
+    both = shown(*every(solves=(("cg", "none"),)), solved("warp/captured", iteration_s=40e-6))
+    found = solvers.explore(results(both))
+    assert found is not None
+    (plot,) = found.pictures
+    assert isinstance(plot, Dots)
+    assert plot.heads == ("kernel", "one solve", "CuPy", "Warp")
+    assert [dot.form for dot in plot.rows[0].dots] == ["circle", "diamond"]
+    assert [value.text for value in plot.rows[0].values[2:]] == ["7.07", "1.49"]
+    assert "NVIDIA Warp" in found.sentence
 
 
 def test_every_name_opens_a_drawer() -> None:
@@ -61,15 +102,20 @@ def test_every_name_opens_a_drawer() -> None:
     (plot,) = answer.pictures
     assert isinstance(plot, Dots)
     for href in [row.href for row in plot.rows if row.href]:
-        drawer = solvers.drawer(found, opened_by(href))
+        drawer = drawer_of(found, opened_by(href))
         assert drawer is not None
         check_words(drawer)
         (times,) = drawer.pictures
         assert isinstance(times, Dots)
         check_plot(times)
-        assert [row.name.partition(", to")[0] for row in times.rows] == ["CG, jacobi", "CG", "BiCGSTAB", "GMRES"]
-        assert drawer.facts[0][1] == "sellp/t1 after 200, packed/tile after 33,334"
-    assert solvers.drawer(found, "unknown") is None
+        assert [row.name for row in times.rows] == ["CG, jacobi", "CG", "BiCGSTAB", "GMRES"]
+        totals = [text.replace(THIN, " ") for text, _ in column(times, "total")]
+        assert totals == ["8.45 ms", "11.3 ms", "16.3 ms", "76.8 ms"]
+        assert column(times, "pays from")[:2] == [("1 solve", ""), ("never", "")]
+        assert dict(drawer.facts)["CG, break-even"] == (
+            "iterations against csr/vector: sellp/t1 200, packed/tile 33,334"
+        )
+    assert drawer_of(found, "unknown") is None
 
 
 def test_nothing_is_answered_without_a_library_or_with_noisy_timings() -> None:
@@ -78,14 +124,14 @@ def test_nothing_is_answered_without_a_library_or_with_noisy_timings() -> None:
     nothing = shown(failed("csr/vector", "status indefinite"))
     for data in (alone, noisy, nothing, shown()):
         assert solvers.explore(results(data)) is None
-        assert solvers.drawer(results(data), "plane") is None
+        assert drawer_of(results(data), "plane") is None
 
 
 def test_a_share_or_a_conversion_that_is_unknown_is_left_out() -> None:
     bare = shown(solved(spmv_s=None), solved("cupy/solver"))
     found = solvers.explore(results(bare))
     assert found is not None
-    assert found.sentence.replace(THIN, " ") == "Solves have a speedup of 6.33 × over CuPy."
+    assert found.sentence.replace(THIN, " ") == "One solve with conversion is 6.33 × as fast as by CuPy."
 
 
 def test_sentences_keep_the_rules_of_all_pages() -> None:
