@@ -93,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="FILE.py:NAME",
-        help="measure your own kernel next to the built-in ones (formats; see docs/contestants.md); may be repeated",
+        help="measure your own kernel next to the built-in ones (formats; see docs/custom-kernels.md); may be repeated",
     )
     _add_read_options(parser)
     return parser

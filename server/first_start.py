@@ -4,7 +4,7 @@ results.
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -36,6 +36,7 @@ fewest rounds that allow a verdict.
 """
 
 KEY = "first-start"
+NOTE = "Queued by this server at its first start, to measure its two sample matrices."
 POLL_S = 0.3
 
 
@@ -55,21 +56,26 @@ def run(ingestor: Ingestor, settings: Settings, stopping: threading.Event) -> No
             if not _wait(stopping, lambda: _read(database, ids)):
                 return
         if _wait(stopping, lambda: _has_device(database)):
-            queue.submit(database, settings, queue.JobRequest(STUDY, tuple(ids), PARAMS), KEY)
+            queue.submit(database, settings, queue.JobRequest(STUDY, tuple(ids), PARAMS, note=NOTE), KEY)
     except SparsightError as error:
         log.warning("cannot create the sample matrices: %s", error.message)
 
 
-def is_first(database: Database) -> bool:
-    """Return whether the database contains nothing except unmeasured samples and reference results."""
+def is_sample(source: Mapping[str, Any]) -> bool:
+    """Return whether the source of a matrix is that of a sample."""
     samples = [
         (generator, asdict(parse_params(find_generator(generator).Params, params))) for _, generator, params in SAMPLES
     ]
+    return (source.get("generator"), source.get("params")) in samples
+
+
+def is_first(database: Database) -> bool:
+    """Return whether the database contains nothing except unmeasured samples and reference results."""
     with database.read() as session:
         jobs = session.scalar(select(func.count()).select_from(JobRow)) or 0
         sources_query = select(MatrixRow.source).where(MatrixRow.state != MatrixState.RECORDED)
         sources = session.scalars(sources_query.limit(len(SAMPLES) + 1)).all()
-    return not jobs and all((source.get("generator"), source.get("params")) in samples for source in sources)
+    return not jobs and all(map(is_sample, sources))
 
 
 def _wait(stopping: threading.Event, reached: Callable[[], bool]) -> bool:

@@ -99,7 +99,12 @@ def _of_queues(queues: Queues, has_faults: bool) -> Iterator[Concern]:
     waiting = sum(queues.waiting.values())
     if not queues.available and not has_faults:
         text = f"No worker is available{', and ' + _jobs_wait(waiting) if waiting else ''}."
-        yield Concern("no-worker", text, "Start one with `sparsight worker`, or read its log.", stops=True)
+        yield Concern(
+            "no-worker",
+            text,
+            "Start one with `sparsight worker`. Its log is on standard error of that command.",
+            stops=True,
+        )
     for device, number in sorted(queues.waiting.items()):
         name, oldest_s = queues.names.get(device, device), queues.oldest_s[device]
         if device not in queues.available and queues.available:

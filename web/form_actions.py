@@ -94,10 +94,10 @@ def measure_matrix(
 ) -> Response:
     """Queue the kernels of all formats on a matrix with the default settings, and redirect to the matrix.
 
-    `device` measures it; `n` in the address is the number of SpMVs of the answer.
+    `device` measures it; `n` and `iterations` in the address are those of the answers.
     """
     given = {"device": AUTO} | dict(fields)
-    answer = {name: value for name, value in request.query_params.items() if name == "n"}
+    answer = {name: value for name, value in request.query_params.items() if name in ("n", "iterations")}
     job_request = queue.JobRequest(FORMATS.name, (matrix_id,), {}, given["device"])
     job, _ = queue.submit(database, settings, job_request, caller=caller)
     return to(f"/matrices/{matrix_id}?{urlencode(answer | {'device': job.device})}")

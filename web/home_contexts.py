@@ -60,6 +60,15 @@ class LastAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class LastAnswers:
+    """The last answers; heading: whose they are; note: who queued the job of the samples, or empty."""
+
+    heading: str
+    note: str
+    rows: tuple[LastAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CoverageRow:
     """A device with links to the results of each study, None without any; note: what kind of device it is."""
 
@@ -95,7 +104,7 @@ class HomePage:
     missing: NotHere | None
     can_fetch: bool
     devices: tuple[Choice, ...]
-    answers: tuple[LastAnswer, ...]
+    answers: LastAnswers
     matrix_count: int
     importing: bool
     headline: Headline | None

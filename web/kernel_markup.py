@@ -41,11 +41,13 @@ def kernels_in_code(sentence: str) -> Markup:
 
 
 def with_links(sentence: Markup, links: Iterable[tuple[str, str]]) -> Markup:
-    """Return a sentence as HTML in which the first occurrence of each text leads to an address."""
+    """Return a sentence as HTML in which texts lead to addresses: each text after the one before it."""
+    done, rest = Markup(""), sentence
     for text, href in links:
-        link = Markup('<a href="{}">{}</a>').format(href, text)
-        sentence = Markup(sentence.replace(escape(text), link, 1))
-    return sentence
+        before, match, after = rest.partition(escape(text))
+        if match:
+            done, rest = done + before + Markup('<a href="{}">{}</a>').format(href, text), after
+    return done + rest
 
 
 def backticks(sentence: str) -> Markup:
@@ -57,8 +59,8 @@ def backticks(sentence: str) -> Markup:
 
 
 def breakable(name: str) -> Markup:
-    """Return a kernel name as escaped HTML that may wrap after `+`."""
-    return Markup(str(escape(name)).replace("+", "+<wbr>"))
+    """Return a kernel name as escaped HTML that may wrap after `+`, and after `:` of a custom kernel."""
+    return Markup(str(escape(name)).replace("+", "+<wbr>").replace(":", ":<wbr>"))
 
 
 @lru_cache

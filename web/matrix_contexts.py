@@ -104,13 +104,30 @@ class AnswerCard:
 
 
 @dataclass(frozen=True, slots=True)
+class SolveCard:
+    """The answer on a square matrix for a device and one solve.
+
+    state     the label of the state; when: origin of the numbers
+    sentence  the answer in at most 25 words; under: range, share of the SpMVs, break-even, and error of the model
+    kernel    kernel of the answer; link: its results, or the form that measures it, None without values
+    """
+
+    state: StatePill
+    when: str
+    sentence: str
+    under: tuple[str, ...]
+    kernel: str
+    link: Link | None
+
+
+@dataclass(frozen=True, slots=True)
 class KernelRow:
     """A kernel on the chosen device; all numbers as text.
 
     color, form   classes of its mark
     total         time for n SpMVs; spread: the 95 % CI of one SpMV, or its rounds
-    pays          break-even against CSR
-    verdict       id of the verdict against CSR; empty: none; reason: its explanation
+    pays          break-even against CSR; a dash if one SpMV is not significantly faster or slower
+    verdict       id of the verdict on one SpMV against CSR; empty: none; reason: its explanation
     reproducible  `yes`, `no`, or a dash
     is_choice     whether it is the answer
     """
@@ -240,9 +257,11 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class MatrixPage:
-    """`/matrices/{id}`: the answer for n SpMVs on a device, the kernels, the structure, and the history.
+    """`/matrices/{id}`: the answers for n SpMVs and for a solve on a device, the kernels, the structure, the history.
 
-    n, device, cache  values in the address; n_max: the largest n; n_note: why n is not that of the address, or empty
+    n, iterations, device, cache  values in the address; n_max, iterations_max: the largest ones
+    n_note            why a number is not that of the address, or empty
+    has_system        whether the matrix is a system that can be solved; solve: the answer for it, None without one
     devices           choice of the device; caches: other cache states with results
     running           links to jobs that have not ended
     kernels           measured kernels; advice: predicted times by kernel and GPU with reasons, None without any
@@ -257,12 +276,16 @@ class MatrixPage:
     eyebrow: str
     n: int
     n_max: int
+    iterations: int
+    iterations_max: int
     n_note: str
     device: str
     cache: str
     devices: tuple[Link, ...]
     caches: tuple[Link, ...]
     card: AnswerCard
+    has_system: bool
+    solve: SolveCard | None
     actions: MatrixActions
     pictures: MatrixPictures
     running: tuple[Link, ...]

@@ -151,11 +151,13 @@ def show_measure(request: Request, database: DatabaseDep, settings: SettingsDep)
 
 
 @router.get("/service")
-def show_service(request: Request, database: DatabaseDep, access: AccessDep, caller: CallerDep) -> Response:
+def show_service(
+    request: Request, database: DatabaseDep, settings: SettingsDep, access: AccessDep, caller: CallerDep
+) -> Response:
     """Return the page of the service: its state, queue, devices, and response times."""
     parse_options(request.query_params.multi_items(), ())
     with reading(request, database) as session:
-        page = service.page(session, request.app.state.metrics.values(), caller, access.is_open())
+        page = service.page(session, request.app.state.metrics.values(), settings, caller, access.is_open())
         return render(request, "service.html", page)
 
 

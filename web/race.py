@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gpu_engine.custom_kernels.sources import PREFIX
 from gpu_engine.findings.finding import Finding, Row, interval_head, interval_text
 from gpu_engine.records import Cache, Case
 from gpu_engine.rounds import shows_interval
@@ -131,14 +132,15 @@ def finding_race(finding: Finding) -> Race:
 
 
 def folded(race: Race, most: int = ROWS_SHOWN) -> Race:
-    """Return the race with its slower rows folded, if there are more than a few."""
+    """Return the race with its slower rows folded, if there are more than a few; never those of custom kernels."""
     rows = (*race.rows, *race.folded)
-    if len(rows) <= most + 1:
+    rest = tuple(row for row in rows[most:] if not row.kernel.startswith(PREFIX))
+    if len(rest) <= 1:
         return replace(race, rows=rows, folded=(), folded_summary="")
-    rest = rows[most:]
     ends = [row.time for row in (rest[0], rest[-1]) if row.time != units.MISSING]
     times = f", {ends[0]} to {ends[1]}" if len(ends) == 2 and ends[0] != ends[1] else ""
-    return replace(race, rows=rows[:most], folded=rest, folded_summary=f"{len(rest)} more{times}")
+    visible = tuple(row for row in rows if row not in rest)
+    return replace(race, rows=visible, folded=rest, folded_summary=f"{len(rest)} more{times}")
 
 
 def states(race: Race) -> Counter[str]:

@@ -68,6 +68,6 @@ def _read(session: Session, device: str, version: str) -> ReferenceSummary:
         version[:12],
         device,
         short(device_names(session)[device]),
-        headline.compare(setting.choices, results.data) if setting else headline.Comparison((), 0),
+        headline.compare(setting.choices, results.data) if setting else headline.Comparison(()),
         {finding.matrix_id: finding.leaders[0] for finding in findings(results.data) if finding.leaders},
     )

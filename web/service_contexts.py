@@ -107,6 +107,7 @@ class ServicePage:
     job_count   number of stored jobs, as text
     period      time of which the devices' busy share is, as text: 24 h, or since the start of the server
     crashes     sentence about crashed processes; empty if there are none
+    facts       versions and sizes; locations: where the files of the server are, only for administrators
     access      None for readers who are not administrators
     """
 
@@ -128,4 +129,5 @@ class ServicePage:
     period: str
     routes: tuple[RouteTimes, ...]
     facts: tuple[tuple[str, str], ...]
+    locations: tuple[tuple[str, str], ...]
     access: Access | None

@@ -8,7 +8,7 @@ TOP = 20
 """Number of matrices of the short table: those with the largest speedups."""
 
 
-OWN_KERNEL = Link("Measure your own kernel", "/docs/contestants")
+OWN_KERNEL = Link("Measure your own kernel", "/docs/custom-kernels")
 
 
 @dataclass(frozen=True, slots=True)

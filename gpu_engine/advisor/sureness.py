@@ -42,4 +42,9 @@ On an H100 one of them was predicted fastest but had a slowdown of 1.54×.
 
 def is_familiar(features: Features) -> bool:
     """Return whether a matrix with entries lies within all LIMITS."""
-    return all(limits.hold(features) for limits in LIMITS.values())
+    return unfamiliar(features) is None
+
+
+def unfamiliar(features: Features) -> str | None:
+    """Return the first name in LIMITS whose bounds a matrix with entries exceeds; None if there is none."""
+    return next((name for name, limits in LIMITS.items() if not limits.hold(features)), None)

@@ -1,10 +1,12 @@
 """The page of a matrix in a browser: what is typed changes the answer in place."""
 
 import re
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from gpu_engine.generators import generate
 from server.models import JobState
 from tests.browser.conftest import Open
 from tests.samples.formats import timed
@@ -66,6 +68,24 @@ def test_a_number_out_of_range_is_answered_for_the_nearest_one_with_a_note(answe
     page.locator("#n").fill("1e9")
     expect(page.locator("#n-note")).to_be_empty()
     expect(page.locator("h1.answer")).to_contain_text("1,000,000,000")
+
+
+def test_typing_iterations_changes_the_answer_for_a_solve_alone(
+    lab: Lab, add_matrix: Callable[..., str], open_page: Open
+) -> None:
+    system = add_matrix(generate("stencil", {"points": 5, "nx": 300, "ny": 300}), "plane", "p1")
+    page = open_page(f"/matrices/{system}?device=V100&n=5", 390)
+    sentence, first = page.locator("#solve strong"), page.locator("h1.answer").inner_text()
+    expect(sentence).to_contain_text("200")
+    page.evaluate("window.isSame = true")
+    page.locator("#iterations").fill("4000")
+    page.wait_for_url(re.compile("n=5&iterations=4000"))
+    expect(sentence).to_contain_text("4,000")
+    assert page.locator("h1.answer").inner_text() == first
+    page.locator("#iterations").fill("2e6")
+    expect(page.locator("#n-note")).to_contain_text("2e6")
+    expect(page.locator("#iterations")).to_have_value("1000000")
+    assert page.evaluate("window.isSame && document.documentElement.scrollWidth <= 390")
 
 
 def test_on_a_phone_rows_are_cards_within_the_page(answered: str, open_page: Open) -> None:

@@ -21,6 +21,15 @@ def test_targets_are_large_enough(lab: Lab, open_page: Open, path: str) -> None:
     assert open_page(path, 390).evaluate(SMALL, TARGET_PX) == []
 
 
+@pytest.mark.parametrize("path", ["/", "/formats", "/service"])
+def test_the_header_leads_to_the_form_of_a_job(lab: Lab, open_page: Open, path: str) -> None:
+    page = open_page(path, 390)
+    link = page.locator('header.bar a[href="/measure"]')
+    expect(link).to_be_in_viewport(ratio=1)
+    link.click()
+    page.wait_for_url("**/measure")
+
+
 def test_a_heat_table_without_strips_has_no_key_and_matrices_have_labels(lab: Lab, open_page: Open) -> None:
     page = open_page("/formats?job=j1", 390)
     for key in page.locator(".picture.heat .key").all():

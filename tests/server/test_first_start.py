@@ -52,6 +52,7 @@ def test_an_empty_database_gets_two_samples_and_one_study(ingestor: Ingestor, se
     assert names(ingestor.database) == {"a stencil", "some rows"}
     assert len(job.matrix_ids) == 2
     assert job.params["kernels"] == list(first_start.KERNELS)
+    assert job.note == first_start.NOTE
 
 
 def test_the_first_kernels_are_on_every_backend() -> None:

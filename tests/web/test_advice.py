@@ -7,9 +7,10 @@ from fastapi.testclient import TestClient
 
 from gpu_engine.advisor import advise, is_sure, rank
 from gpu_engine.advisor.gpus import FITTED, GPUS, Gpu, gpu_named
+from gpu_engine.advisor.sureness import LIMITS, unfamiliar
 from gpu_engine.matrices.features import features
 from gpu_engine.text.tables import Table
-from gpu_engine.text.units import seconds
+from gpu_engine.text.units import count, seconds
 from server import predictors
 from server.models import JobRow, JobState, MatrixRow
 from server.predictors import Predictor
@@ -66,7 +67,13 @@ def test_only_on_what_predictions_were_judged_on_the_first_is_taken_unmeasured(g
     large = {**features(sample_matrix()), "n_rows": 10**6, "nnz": 10**7, "ave": 10.0, "sigma": 1.0, "max": 12}
     text = confidence_text(Predictor(gpu), large)
     assert ("High" in text) == (gpu.name in ("H200", "H100-SXM") and is_sure(large))
-    assert "Low" in confidence_text(Predictor(gpu), features(sample_matrix()))
+    small = features(sample_matrix())
+    text = confidence_text(Predictor(gpu), small)
+    assert "Low" in text
+    assert unfamiliar(small) == "nonzeros"
+    assert re.findall(r"\d[\d,]*\d", text) == [count(small["nnz"]), count(LIMITS["nonzeros"].least)]
+    wide = large | {"n_cols": 10**7}
+    assert re.findall(r"\d+", confidence_text(Predictor(gpu), wide)) == ["10", "2"]
 
 
 def test_it_says_what_was_learned_of_a_device() -> None:

@@ -91,8 +91,27 @@ def test_only_what_differs(client: TestClient, before_and_after: Lab) -> None:
     assert there["sentence"] == page["sentence"]
     assert tuple((name.lower(), *sides) for name, *sides in page["changed"].rows) == (
         ("rounds", "15", "40"),
+        ("kernels only in one job", "hyb/segmented", "none"),
         ("source of coo/segmented", "old", "new"),
     )
+
+
+def test_kernels_that_only_one_job_has_are_one_row(client: TestClient, lab: Lab) -> None:
+    both = [quick("csr/vector", 1e-3, environment={"source": "same"})]
+    environment = {"source": "new", "custom_kernel": "my.py:build"}
+    more = [
+        quick(kernel, 1e-3, environment=environment) for kernel in ("custom:my/build", "coo/segmented", "ell/thread")
+    ]
+    add_job(lab.database, "j20", "cpu", JobState.SUCCEEDED, both)
+    add_job(lab.database, "j21", "cpu", JobState.SUCCEEDED, both + more, params={"custom_kernels": ["my.py:build"]})
+    rows = {name.lower(): sides for name, *sides in get(client, "/jobs/j21/compare?with=j20").context["changed"].rows}
+    assert rows == {
+        "custom kernels": ["none", "my.py:build"],
+        "kernels only in one job": ["none", "custom:my/build, coo/segmented and ell/thread"],
+    }
+    for job, value in (("j20", "none (default)"), ("j21", "my.py:build")):
+        settings = get(client, f"/jobs/{job}").context["settings"].table.rows
+        assert {name.lower(): text for name, text, _ in settings}["custom kernels"] == value
 
 
 def test_names_of_matrices_are_text(client: TestClient, lab: Lab) -> None:

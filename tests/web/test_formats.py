@@ -45,6 +45,9 @@ def test_chosen_matrices_without_results_are_counted(client: TestClient, lab: La
         "answers"
     ]
     assert answer.note == "1 of the 3 selected matrices has no results."
+    for chosen in (f"matrix={lab.matrix}&matrix=m9", f"matrix={lab.matrix}&matrix={lab.hostile}&matrix=m9"):
+        under = get(client, f"/formats?device=cpu&{chosen}").context["explore"].under
+        assert [sentence.split()[0] for sentence in under if "results" in sentence] == ["new"]
     (answer,) = get(client, f"/formats?device=cpu&matrix={lab.matrix}").context["answers"]
     assert answer.note == "1 of the 2 measured matrices is not selected."
 

@@ -2,7 +2,7 @@
 
 import re
 import threading
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -12,15 +12,19 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from gpu_engine.competitors import BEST
+from gpu_engine.generators import find_generator
+from gpu_engine.parameters import parse_params
 from gpu_engine.recordings import files as recordings
-from server import devices, import_recordings
+from server import devices, first_start, import_recordings
 from server.db import Database
+from server.jobs.queue import get_job
 from server.models import JobState, MatrixRow, MatrixState
 from tests.collection_site import Site, serve_from
 from tests.conftest import AddMatrix
-from tests.samples.formats import study_of
+from tests.samples.formats import study_of, timed
 from tests.samples.recording import sample
 from tests.web.conftest import CPU, Lab, add_job, get, sample_matrix, words
+from web.views.home_answers import OF_SAMPLES, OF_YOURS
 
 H200 = "recorded:h200"
 
@@ -95,7 +99,7 @@ def test_the_devices_are_those_with_results_and_those_of_this_server(
 
 
 def test_a_last_answer_is_the_sentence_of_its_page(client: TestClient, lab: Lab) -> None:
-    answers = get(client, "/?n=30").context["answers"]
+    answers = get(client, "/?n=30").context["answers"].rows
     assert answers
     assert len(answers) <= 3
     for answer in answers:
@@ -110,21 +114,57 @@ def test_a_matrix_is_answered_for_the_device_that_measured_it(
 ) -> None:
     devices.register(database, [CPU])
     add_matrix(sample_matrix(), "mine", "m5")
-    (predicted,) = get(client, "/").context["answers"]
+    (predicted,) = get(client, "/").context["answers"].rows
     assert (predicted.state, H200 in predicted.href.replace("%3A", ":")) == ("predicted", True)
     add_job(database, "j5", "cpu", JobState.SUCCEEDED, study_of("m5"))
-    (measured,) = get(client, "/").context["answers"]
+    (measured,) = get(client, "/").context["answers"].rows
     assert (measured.state, "device=cpu" in measured.href) == ("measured", True)
     add_job(database, "j6", "cpu", JobState.RUNNING, [], ("m5",))
-    (running,) = get(client, "/").context["answers"]
+    (running,) = get(client, "/").context["answers"].rows
     assert (running.state, running.sentence) == ("running", measured.sentence)
+
+
+def test_a_noisy_run_does_not_replace_the_prediction_for_the_chosen_device(
+    client: TestClient, imported: None, database: Database, add_matrix: AddMatrix
+) -> None:
+    devices.register(database, [CPU])
+    add_matrix(sample_matrix(), "mine", "m5")
+    noisy = [timed(kernel, 1e-3, matrix="m5", aa_gap=0.4) for kernel in ("csr/vector", "csr/scalar")]
+    add_job(database, "j5", "cpu", JobState.SUCCEEDED, noisy)
+    (answer,) = get(client, "/").context["answers"].rows
+    assert (answer.state, H200 in answer.href.replace("%3A", ":")) == ("predicted", True)
+    (asked,) = get(client, "/?device=cpu").context["answers"].rows
+    assert (asked.state, "device=cpu" in asked.href) == ("busy", True)
+
+
+def test_samples_are_nobodys_answers_and_name_who_queued_their_job(
+    client: TestClient, database: Database, add_matrix: AddMatrix
+) -> None:
+    devices.register(database, [CPU])
+    _, generator, params = first_start.SAMPLES[0]
+    add_matrix(sample_matrix(), "sample", "m5")
+    with database.write() as session:
+        (row,) = session.query(MatrixRow)
+        whole = asdict(parse_params(find_generator(generator).Params, params))
+        row.source = {"kind": "generated", "generator": generator, "params": whole}
+    add_job(database, "j5", "cpu", JobState.SUCCEEDED, study_of("m5"))
+    answers = get(client, "/").context["answers"]
+    assert (answers.heading, answers.note) == (OF_SAMPLES, "")
+    with database.write() as session:
+        get_job(session, "j5").note = first_start.NOTE
+    page = get(client, "/")
+    assert page.context["answers"].note == first_start.NOTE
+    assert page.context["answers"].heading in page.text
+    assert first_start.NOTE in page.text
+    add_matrix(sample_matrix(), "mine", "m6")
+    assert get(client, "/").context["answers"].heading == OF_YOURS
 
 
 def test_a_matrix_that_was_not_read_says_so(client: TestClient, lab: Lab, database: Database) -> None:
     with database.write() as session:
         for row in session.query(MatrixRow):
             row.created_at = 10.0 if row.state == MatrixState.READY else 20.0
-    states = {answer.name: answer.state for answer in get(client, "/").context["answers"]}
+    states = {answer.name: answer.state for answer in get(client, "/").context["answers"].rows}
     assert (states["ingesting.mtx"], states["failed.mtx"]) == ("running", "failed")
 
 

@@ -12,6 +12,7 @@ from gpu_engine.records import Measurement
 from server.models import JobRow, JobState
 from tests.samples.formats import timed, untimed
 from web.views.job_answer import WORDS_MAX, case_count, kind_of, pill, rest_of, sentence_of
+from web.views.job_custom import custom_sentences
 from web.views.list_rows import NOTHING, STOPPED_EARLY
 
 KINDS = {
@@ -87,3 +88,19 @@ def test_cases_that_were_not_reached_are_counted_once() -> None:
     numbers = re.findall(r"\d+", case_count(JobRow(cases_total=42), 20, 22))
     assert numbers == ["20", "42", "22"]
     assert re.findall(r"\d+", case_count(JobRow(cases_total=42), 42, 0)) == ["42", "42"]
+
+
+def test_a_custom_kernel_has_its_verdict_against_cusparse() -> None:
+    mine = "custom:mine/rows"
+    one = [timed("csr/vector", 1e-3), timed("cusparse/best", 2e-3), timed(mine, 1.6e-3)]
+    (sentence,) = custom_sentences([finding(*one)])
+    assert all(text in sentence for text in (mine, "cusparse/best", "1.25", "faster"))
+    other = [replace(m, matrix_id="m2", case=m.case.replace("m1", "m2")) for m in (one[0], one[1])]
+    other.append(timed(mine, 4e-3, matrix="m2"))
+    (sentence,) = custom_sentences([finding(*one), finding(*other)])
+    assert re.findall(r"[0-9.]*[0-9]", sentence) == ["0.79", "1", "2", "1"]
+    (sentence,) = custom_sentences([finding(timed("csr/vector", 1e-3), timed(mine, 4e-3))])
+    assert all(text in sentence for text in (mine, "csr/vector", "0.25", "slower"))
+    (sentence,) = custom_sentences([finding(one[0], untimed(mine, "failed", "differs"))])
+    assert mine in sentence
+    assert custom_sentences([finding(*one[:2])]) == ()

@@ -44,4 +44,5 @@ def test_what_is_written_like_a_kernel_is_code(sentence: str, codes: list[str]) 
 
 def test_lines_end_between_the_parts_of_a_name() -> None:
     assert breakable("split/tile+ir64") == "split/tile+<wbr>ir64"
+    assert breakable("custom:spmv/vector") == "custom:<wbr>spmv/vector"
     assert breakable("a<b/c") == "a&lt;b/c"

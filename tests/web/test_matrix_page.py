@@ -1,6 +1,7 @@
 """The page of a matrix: its answer for n SpMVs on a device, from what was measured, is measured, or is predicted."""
 
 import re
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from fastapi.testclient import TestClient
@@ -68,6 +69,14 @@ def test_the_table_says_when_a_conversion_pays(client: TestClient, lab: Lab) -> 
         "coo/segmented": ("from 20", "faster"),
         "split/tile": ("from 100", "faster"),
     }
+
+
+def test_an_equal_kernel_has_no_break_even(client: TestClient, lab: Lab) -> None:
+    equal = timed("coo/segmented", 0.999e-3, device=GPU.id, rounds=15, convert_s=1e-6)
+    others = [m for m in many() if m.kernel != equal.kernel]
+    add_job(lab.database, "j30", GPU.id, JobState.SUCCEEDED, [*others, equal])
+    table = get(client, f"/matrices/{lab.matrix}?device={GPU.id}").context["kernels"]
+    assert {row.kernel: (row.pays, row.verdict) for row in table.rows}["coo/segmented"] == ("–", "same")
 
 
 def test_a_choice_of_the_device_keeps_the_number_of_spmvs(client: TestClient, lab: Lab) -> None:
@@ -237,3 +246,40 @@ def test_cold_and_warm_are_two_answers(client: TestClient, lab: Lab) -> None:
     assert [link.text for link in other["caches"]] == ["warm"]
     assert other["kernels"].rows[0].spmv != warm["kernels"].rows[0].spmv
     assert ON_GPU not in warm["card"].sentence
+
+
+@pytest.mark.parametrize(("cache", "iterations"), [("cold", "70"), ("warm", "")])
+def test_shared_files_and_the_report_are_about_the_question(
+    client: TestClient, lab: Lab, cache: str, iterations: str
+) -> None:
+    cold = [timed(m.kernel, 2.0 * (m.median_s or 0.0), device=GPU.id, rounds=15, cache="cold") for m in many()]
+    add_job(lab.database, "j30", GPU.id, JobState.SUCCEEDED, [*many(), *cold])
+    asked = f"n=7&cache={cache}" + (f"&iterations={iterations}" if iterations else "")
+    page = get(client, f"/matrices/{lab.matrix}?device={GPU.id}&{asked}")
+    card = page.context["card"]
+    for file in page.context["actions"].share.files:
+        query = dict(parse_qsl(urlsplit(file.href).query))
+        assert query.items() >= {"n": "7", "cache": cache, "device": GPU.id, "matrix": lab.matrix}.items()
+        assert query.get("iterations", "") == iterations
+        assert client.get(file.href).status_code == 200
+    (report,) = (file.href for file in page.context["actions"].share.files if "/formats.html" in file.href)
+    text = client.get(report).text
+    assert heading(text) == words(card.sentence)
+    assert all(words(sentence) in words(text) for sentence in card.under)
+
+
+def test_the_drawer_of_formats_leads_to_the_same_question(client: TestClient, lab: Lab) -> None:
+    cold = [timed(m.kernel, 2.0 * (m.median_s or 0.0), device=GPU.id, rounds=15, cache="cold") for m in many()]
+    add_job(lab.database, "j30", GPU.id, JobState.SUCCEEDED, [*many(), *cold])
+    query = f"device={GPU.id}&cache=cold&n=7&iterations=70"
+    drawer = get(client, f"/formats?{query}&open={lab.matrix}").context["drawer"]
+    there = get(client, drawer.links[0].href).context
+    assert [there[name] for name in ("device", "cache", "n", "iterations")] == [GPU.id, "cold", 7, 70]
+    assert "cold" in there["card"].when
+
+
+def test_a_report_without_a_number_of_spmvs_says_what_its_page_says(client: TestClient, lab: Lab) -> None:
+    measured(lab)
+    query = f"matrix={lab.matrix}&device={GPU.id}"
+    explore = get(client, f"/formats?{query}").context["explore"]
+    assert heading(client.get(f"/formats.html?{query}").text) == words(explore.sentence)

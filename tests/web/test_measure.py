@@ -20,10 +20,12 @@ from tests.battery import BATTERY
 from tests.conftest import AddMatrix
 from tests.samples.formats import study_of, timed
 from tests.web.conftest import GPU, Lab, add_job, get, sample_matrix, words
+from web import pages
 from web.components import Field
 from web.form_actions import measure as posted
 from web.forms import StudyForm, form_fields
 from web.setting_labels import LABELS, VALUES
+from web.share import OWN_KERNEL
 from web.views.measure import info_of
 from web.views.measure_estimate import CHOOSE
 
@@ -130,6 +132,24 @@ def test_a_form_without_matrices_or_devices_says_what_to_do(client: TestClient, 
     page = get(client, "/measure?matrix_ids=m1")
     assert page.context["form"].devices == ()
     assert "<form" not in page.text.partition("<main")[2].partition("</main>")[0]
+
+
+def test_custom_kernels_stand_below_the_kernels(client: TestClient, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "known_custom_kernels", lambda settings: ("spmv.py:VECTOR",))
+    page = get(client, "/measure")
+    assert [field.name for field in study_form(page.context).main] == ["kernels", "custom_kernels", "caches"]
+    assert page.text.index("spmv.py:VECTOR") < page.text.index('id="settings-formats"')
+    monkeypatch.setattr(pages, "known_custom_kernels", lambda settings: ())
+    assert "custom_kernels" not in fields_of(get(client, "/measure").context)
+
+
+def test_every_state_of_the_form_leads_to_the_document_on_custom_kernels(client: TestClient, lab: Lab) -> None:
+    assert OWN_KERNEL.href in get(client, "/measure").text.partition("<main")[2]
+    with lab.database.write() as session:
+        session.execute(update(DeviceRow).values(seen_at=0.0))
+    page = get(client, "/measure")
+    assert page.context["form"].devices == ()
+    assert OWN_KERNEL.href in page.text.partition("<main")[2]
 
 
 def test_presets_are_kernels_of_the_form(client: TestClient, lab: Lab) -> None:

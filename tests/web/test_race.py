@@ -97,6 +97,15 @@ def test_the_slower_rows_are_folded_and_one_is_not() -> None:
     assert folded(long, ROWS_SHOWN + 1).folded == ()
 
 
+def test_a_custom_kernel_is_never_folded() -> None:
+    kernels = [f"csr/{number}" for number in range(ROWS_SHOWN + 3)] + ["custom:mine/rows"]
+    measurements = [timed(kernel, number + 1.0) for number, kernel in enumerate(kernels)]
+    (own,) = findings(StudyData(measurements))
+    race = finding_race(own)
+    assert [row.kernel for row in race.rows] == [*kernels[:ROWS_SHOWN], "custom:mine/rows"]
+    assert (len(race.folded), race.folded_summary.split()[0]) == (3, "3")
+
+
 def finding(*measurements: Measurement) -> Finding:
     (own,) = findings(StudyData(measurements))
     return own

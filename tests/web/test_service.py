@@ -1,5 +1,6 @@
 """`/service`: the answer, tiles as in /metrics, why jobs wait or fail, and what only administrators see."""
 
+import os
 import re
 from typing import Any
 
@@ -13,9 +14,11 @@ from server.db import Database
 from server.metric_values import Histogram, MetricValues, combined, histograms, values_of
 from server.models import DeviceRow, JobRow, JobState
 from server.roles import Role
+from server.settings import Settings
 from server.tokens import Quotas
 from tests.web.conftest import CPU, PROFILE, Lab, add_job, get, words
 from web.views import service as views
+from web.views.service_server import locations
 from web.views.service_tiles import bound_text
 
 TILES = ("queue", "running", "failed", "requests", "streams", "disk-home")
@@ -135,11 +138,17 @@ def test_tokens_and_the_audit_log_are_for_administrators_alone(
     client: TestClient, lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(access, "LOOK_S", 0.0)
-    assert service(client).context["access"].is_open
+    page = service(client)
+    assert page.context["access"].is_open
+    database = lab.database.engine.url.database
+    assert database
+    assert database in dict(page.context["locations"]).values()
+    assert database in page.text
     secrets = {role: tokens.add(lab.database, f"of-{role}", role, None, Quotas()) for role in Role}
     for role in (Role.READ, Role.SUBMIT):
         page = service(client, Authorization=f"Bearer {secrets[role]}")
-        assert page.context["access"] is None
+        assert (page.context["access"], page.context["locations"]) == (None, ())
+        assert database not in page.text
         assert not any(f"of-{each}" in page.text.replace(f"token of-{role}", "") for each in Role)
     page = service(client, Authorization=f"Bearer {secrets[Role.ADMIN]}")
     assert [token.name for token in page.context["access"].tokens] == [f"of-{role}" for role in Role]
@@ -147,6 +156,17 @@ def test_tokens_and_the_audit_log_are_for_administrators_alone(
         f"token add of-{role} --role {role}" for role in reversed(Role)
     ]
     assert not any(secret in page.text for secret in secrets.values())
+
+
+def test_locations_hold_no_password(settings: Settings) -> None:
+    url = "postgresql+psycopg://me:secret@db.example/sparsight"
+    remote = settings.model_copy(update={"database_url": url, "store": "s3://key:secret@store.example/matrices"})
+    texts = [text for _, text in locations(remote)]
+    assert texts[0] == str(settings.home)
+    assert "db.example" in texts[1]
+    assert texts[2] == "s3://store.example/matrices"
+    assert not any("secret" in text for text in texts)
+    assert str(os.getpid()) in texts[3] or texts[3].startswith("/")
 
 
 def test_bounds_of_times() -> None:

@@ -38,7 +38,7 @@ from web.sorting import KEYS
 from web.studies.answers import formats as answers
 from web.studies.answers.formats_drawer import drawer
 from web.studies.answers.formats_heat import of_paper
-from web.studies.answers.formats_settings import SPMVS_PARAMETER, VERDICT_PARAMETER
+from web.studies.answers.formats_settings import ITERATIONS_PARAMETER, SPMVS_PARAMETER, VERDICT_PARAMETER
 from web.studies.base import (
     Features,
     Form,
@@ -223,6 +223,7 @@ FORMATS = StudyPage(
     parameters=(
         SPMVS_PARAMETER,
         VERDICT_PARAMETER,
+        ITERATIONS_PARAMETER,
         PageParameter(PAIR, many=True),
         one_of(SERIES_PARAMETER, SERIES_OF),
     ),

@@ -8,8 +8,10 @@ from urllib.parse import urlencode
 
 from sqlalchemy.orm import Session
 
+from gpu_engine.custom_kernels.sources import PREFIX
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import Measurement
 from gpu_engine.studies import study as find_study
@@ -46,6 +48,10 @@ LACKING: tuple[tuple[DifferenceKind, str], ...] = (
     ("missing", "missing in the newer job"),
     ("untimed", "without a timing in the older job"),
 )
+NO_KERNELS = "none"
+REFERENCE = "custom_kernel"
+"""Key of an environment: reference of a custom kernel, which the settings have too."""
+
 EARLIER_MAX = 20
 DRAWN_MAX = 16
 ROWS_SHOWN = 12
@@ -234,16 +240,34 @@ def _case(d: Difference, features: Mapping[str, MatrixFeatures], busy: Collectio
 
 
 def _changed(before: JobRow, after: JobRow, old: Sequence[Measurement], new: Sequence[Measurement]) -> Table:
-    """Return the differences in settings, environment, and kernel sources."""
+    """Return the differences in settings, environment, kernels, and sources of the kernels that both jobs have."""
+    kernels = [{m.kernel for m in side} for side in (old, new)]
+    common = kernels[0] & kernels[1]
     sides = [
-        {**_settings(row), **dict(environment_of(side)), **{f"source of {k}": v for k, v in sources_of(side)}}
-        for row, side in ((before, old), (after, new))
+        {
+            **setting_texts(row),
+            **{name: value for name, value in environment_of(side) if name != REFERENCE},
+            "kernels only in one job": join(sorted(measured - common, key=_custom_first), NAMED) or NO_KERNELS,
+            **{f"source of {kernel}": value for kernel, value in sources_of(side) if kernel in common},
+        }
+        for row, side, measured in ((before, old, kernels[0]), (after, new, kernels[1]))
     ]
     names = [name for name in dict.fromkeys((*sides[0], *sides[1])) if sides[0].get(name) != sides[1].get(name)]
     heads = tuple(Head(text, numeric=False) for text in ("difference", "before", "after"))
     return Table(heads, tuple((name, *(side.get(name, units.MISSING) for side in sides)) for name in names))
 
 
-def _settings(row: JobRow) -> dict[str, str]:
+def _custom_first(kernel: str) -> tuple[bool, str]:
+    """Return a sort key: custom kernels first."""
+    return not kernel.startswith(PREFIX), kernel
+
+
+def setting_texts(row: JobRow) -> dict[str, str]:
+    """Return label → value of the settings of a job; an empty list means all, or none of the custom kernels."""
     params = parse_params(find_study(row.study).Params, settings_of(row))
-    return {field.label: field.value or "all" for field in form_fields(type(params), params)}
+    return {field.label: field.value or empty_text(field.name) for field in form_fields(type(params), params)}
+
+
+def empty_text(name: str) -> str:
+    """Return what an empty setting means."""
+    return NO_KERNELS if name == "custom_kernels" else "all"

@@ -33,8 +33,9 @@ from web.results import CACHE_DEFAULT, results_of
 from web.selection import Selection, study_url
 from web.studies import PAGES, page_of
 from web.studies.base import StudyPage
-from web.views.compare import earlier
+from web.views.compare import earlier, empty_text
 from web.views.job_answer import DONE, NAMED, case_count, kind_of, pill, rest_of, sentence_of
+from web.views.job_custom import custom_sentences
 from web.views.job_live import live_job
 from web.views.list_rows import SILENT, finding_rows, job_rows
 from web.views.measure import settings_of
@@ -182,10 +183,11 @@ def _sentence(row: JobRow, outcome: _Outcome) -> str:
 
 
 def _under(row: JobRow, every: Sequence[Measurement], outcome: _Outcome) -> tuple[str, ...]:
-    """Return how many cases of a job that is over have times, and what its sentence leaves out."""
+    """Return the verdicts on custom kernels, how many cases of a job that is over have times, and what is left out."""
     first, others = ([each.finding for each in rows] for rows in (outcome.first, outcome.others))
     not_reached = sum(m.note == STOPPED_BEFORE_START for m in every)
     parts = (
+        *custom_sentences(first),
         case_count(row, sum(m.state in TIMED for m in every), not_reached) if every else "",
         rest_of(first),
         f"{others[0].cache.capitalize()}: {sentence_of(others, '')}" if _differs(first, others) else "",
@@ -244,7 +246,11 @@ def _settings(row: JobRow) -> FoldedTable:
     non_default = dict(changed(params))
     heads = tuple(Head(text, numeric=False) for text in ("setting", "value", "meaning"))
     rows = tuple(
-        (field.label, f"{field.value or 'all'}{'' if field.label in non_default else ' (default)'}", field.help)
+        (
+            field.label,
+            f"{field.value or empty_text(field.name)}{'' if field.label in non_default else ' (default)'}",
+            field.help,
+        )
         for field in form_fields(type(params), params)
     )
     others = ", all others default" if non_default else "all default"

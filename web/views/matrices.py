@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from gpu_engine.findings.formats.conversion_forecast import predicted_costs
 from gpu_engine.findings.formats.decision import Decision
 from gpu_engine.findings.formats.for_n import SPMVS, SPMVS_MAX, KernelCost, total_s
+from gpu_engine.findings.solvers.choice import ITERATIONS, ITERATIONS_MAX
 from gpu_engine.recordings.files import kind_of
 from gpu_engine.records import CACHES, dumps
 from gpu_engine.text import units
@@ -40,37 +41,45 @@ from web.views.matrix_conversion import forecasts_for
 from web.views.matrix_devices import DeviceOption, choose, device_options, newest_first
 from web.views.matrix_prediction import named_kernels, predicted_times
 from web.views.matrix_results import Measured, measured_on
+from web.views.matrix_solve import has_system, solve_card
 from web.views.matrix_structure import structure_of
 
 JOBS_SHOWN = 10
-OPTIONS = ("n", "device", "cache")
+OPTIONS = ("n", "iterations", "device", "cache")
 """Parameters of the address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The question in the address: the number of SpMVs, the device, and the cache state; empty: the default.
+    """The question in the address: numbers of SpMVs and of iterations of a solve, device, and cache state.
 
-    note  why the number is not that of the address, or empty
+    An empty device or cache state is the default; note: why a number is not that of the address, or empty.
     """
 
     n: int = SPMVS
+    iterations: int = ITERATIONS
     device: str = ""
     cache: str = ""
     note: str = ""
 
     def url(self, matrix_id: str, **changes: str) -> str:
         """Return the address with some values replaced."""
-        values = {"n": str(self.n), "device": self.device, "cache": self.cache} | changes
-        return f"/matrices/{matrix_id}?{urlencode({name: value for name, value in values.items() if value})}"
+        return f"/matrices/{matrix_id}?{self.query(**changes)}"
+
+    def query(self, **changes: str) -> str:
+        """Return the query of the address with some values replaced or added."""
+        iterations = "" if self.iterations == ITERATIONS else str(self.iterations)
+        values = {"n": str(self.n), "iterations": iterations, "device": self.device, "cache": self.cache} | changes
+        return urlencode({name: value for name, value in values.items() if value})
 
 
 def question_of(options: Mapping[str, str]) -> Question:
-    """Return the question of an address, with the nearest possible n; raises ParameterError."""
+    """Return the question of an address, with the nearest possible numbers; raises ParameterError."""
     if options["cache"] and options["cache"] not in CACHES:
         raise choice_error("cache", options["cache"], dict.fromkeys(CACHES, ""))
     n, note = clamped("n", options["n"], SPMVS_MAX, SPMVS, "SpMVs")
-    return Question(n, options["device"], options["cache"], note)
+    iterations, more = clamped("iterations", options["iterations"], ITERATIONS_MAX, ITERATIONS, "iterations")
+    return Question(n, iterations, options["device"], options["cache"], " ".join(filter(None, (note, more))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +128,8 @@ def matrix_page(session: Session, store: Store, matrix_id: str, question: Questi
         eyebrow=_eyebrow(row),
         n=question.n,
         n_max=SPMVS_MAX,
+        iterations=question.iterations,
+        iterations_max=ITERATIONS_MAX,
         n_note=question.note,
         device=device.value,
         cache=question.cache,
@@ -127,7 +138,9 @@ def matrix_page(session: Session, store: Store, matrix_id: str, question: Questi
         if measured
         else (),
         card=card,
-        actions=_actions(session, known, card.kernel, can_fetch),
+        has_system=has_system(row),
+        solve=solve_card(session, row, device, question.iterations, measured, known.predictor),
+        actions=_actions(session, known, card.kernel, _share(known, question), can_fetch),
         pictures=_pictures(known, times, costs),
         running=tuple(_running(job, known.job if known.live else None) for job in running),
         kernels=matrix_kernels.kernel_table(measured.group, decision, measured.busy) if measured and decision else None,
@@ -164,24 +177,24 @@ def _card(session: Session, known: Known) -> AnswerCard:
     return matrix_answer.live_card(known.job, known.live, predicted, left)
 
 
-def _actions(session: Session, known: Known, kernel: str, can_fetch: bool) -> MatrixActions:
+def _actions(session: Session, known: Known, kernel: str, share: Share, can_fetch: bool) -> MatrixActions:
     """Return what the reader can do; kernel: that of the answer."""
     row, device = known.row, known.device
     return MatrixActions(
         use=use_of(known.measured, kernel),
         measure=measure_button(session, row, device) if row.state == MatrixState.READY and not known.live else None,
-        share=_share(row, device),
+        share=share,
         is_idle=not (known.decision or known.live or devices.offered(session)),
         fetch=str(row.source["name"]) if can_fetch and _lacks_values(row) else "",
         origin=_origin(session, row) if row.state == MatrixState.RECORDED else None,
     )
 
 
-def _share(row: MatrixRow, device: DeviceOption) -> Share:
-    """Return the files of the results on a device, or of the prediction."""
-    if device.is_measured:
-        return share_of(FORMATS.name, urlencode({"matrix": row.id, "device": device.value}))
-    return Share((Link("JSON", catalogue.matrix_path(row.id)),), OWN_KERNEL)
+def _share(known: Known, question: Question) -> Share:
+    """Return the files of the results that the question is about, or of the prediction."""
+    if known.measured:
+        return share_of(FORMATS.name, question.query(matrix=known.row.id, cache=known.measured.cache))
+    return Share((Link("JSON", catalogue.matrix_path(known.row.id)),), OWN_KERNEL)
 
 
 def _pictures(known: Known, times: Mapping[str, float], costs: Sequence[KernelCost]) -> MatrixPictures:

@@ -23,6 +23,9 @@ from web.views.matrix_prediction import named_kernels
 
 ROWS_SHOWN, DOTS_SHOWN, REASONS_SHOWN = 9, 5, 2
 
+UNDECIDED = ("same", "inconclusive")
+"""Verdicts on one SpMV without a break-even: no time is saved that could pay for a conversion."""
+
 REPRODUCIBLE: Mapping[bool | None, str] = {True: "yes", False: "no", None: units.MISSING}
 
 
@@ -87,7 +90,8 @@ def _row(cost: KernelCost, timed: Mapping[str, Measurement], decision: Decision,
     m, csr = timed[cost.kernel], decision.csr
     verdict = compare(timed[csr.kernel], m) if csr and csr != cost and not is_busy else None
     total = None if cost.convert_s is None else total_s(cost, decision.n)
-    pays = pays_text(cost, csr) if decision.has_conversions else units.MISSING
+    is_equal = verdict is not None and verdict.kind in UNDECIDED
+    pays = pays_text(cost, csr) if decision.has_conversions and not is_equal else units.MISSING
     return KernelRow(
         cost.kernel,
         *mark_of(cost.kernel),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from gpu_engine.advisor import EQUAL, is_sure, rank, stored_bytes
+from gpu_engine.advisor.sureness import LIMITS, unfamiliar
 from gpu_engine.advisor.work import Features
 from gpu_engine.findings.formats.conversion_forecast import ConversionForecast, predicted_costs
 from gpu_engine.findings.formats.decision import keeps_csr
@@ -129,9 +130,25 @@ def basis_text(predictor: Predictor) -> str:
 
 
 def confidence_text(predictor: Predictor, features: Features) -> str:
-    """Return the confidence of the prediction."""
+    """Return the confidence of the prediction, and if it is low, the reason."""
+    if name := unfamiliar(features):
+        return f"Low confidence: {_limit_text(name, features)}. Measure to be sure."
     if not is_sure(features):
-        return "Low confidence: the model was calibrated on larger matrices with shorter rows. Measure to be sure."
+        return "Low confidence: no feature describes the effect of sorting all rows. Measure to be sure."
     if not predictor.gpu.is_judged:
         return f"Low confidence: the model was never validated on the {predictor.gpu.short_name}. Measure to be sure."
     return "High confidence: you can use it without measuring."
+
+
+def _limit_text(name: str, features: Features) -> str:
+    """Return a quantity of a matrix with the bound that it exceeds: `nonzeros 4,096, calibrated from 400,000 on`."""
+    limits = LIMITS[name]
+    value = float(limits.quantity(features))
+    is_low = value < limits.least
+    bound = f"from {_number(float(limits.least))} on" if is_low else f"up to {_number(limits.greatest)}"
+    return f"{name} {_number(value)}, calibrated {bound}"
+
+
+def _number(value: float) -> str:
+    """Return a number with three digits, or a whole number with all."""
+    return units.count(value) if value.is_integer() else units.number(value)

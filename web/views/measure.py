@@ -42,8 +42,8 @@ from web.views.measure_estimate import device_label, estimate
 FORM_NAMES = ("again", "study", "device", "matrix_ids")
 """Names in the address that are not parameters of a study."""
 
-MAIN = ("kernels", "caches")
-"""Parameters that are not folded."""
+MAIN = ("kernels", "custom_kernels", "caches")
+"""Parameters that are not folded, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def _study(
         study.name,
         page_of(study.name).link,
         study.question,
-        tuple(each for each in every if each.name in MAIN),
+        tuple(sorted((each for each in every if each.name in MAIN), key=lambda each: MAIN.index(each.name))),
         tuple(each for each in every if each.name not in MAIN),
         _presets(session, study, names, matrices),
         sum(label not in [each.label for each in every if each.name in MAIN] for label, _ in changed(params)),

@@ -4,6 +4,7 @@ import base64
 import gzip
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from markupsafe import Markup
 from sqlalchemy.orm import Session
@@ -21,6 +22,7 @@ from web.selection import Selection, study_url
 from web.studies.base import StudyPage
 from web.views import study as studies
 from web.views import tables
+from web.views.matrix_report import answer_for_n
 
 CASES_MAX = 3
 """Maximum number of comparison groups with a table of their cases; the file of values has the cases of all."""
@@ -31,6 +33,8 @@ def page(session: Session, study: StudyPage, selection: Selection, site: str) ->
     results = results_of(session, study.name, selection)
     data = with_traces(session, results) if study.with_traces else results.data
     view, provenance = studies.page(session, study, selection, is_whole=True), provenance_of(session, results)
+    of_matrix = answer_for_n(session, results) if view.explore else None
+    view = replace(view, explore=of_matrix) if of_matrix else view
     answers = study.answers(results.data)
     chosen = kernels.figure_kernels(study, answers, results.selection)
     address = site + study_url(study.name, selection)

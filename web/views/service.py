@@ -15,25 +15,26 @@ from server.db import clock
 from server.jobs import activity, queue
 from server.jobs.activity import Activity
 from server.jobs.eta import elapsed
-from server.metric_values import Histogram, MetricValues, histograms
+from server.metric_values import MetricValues
 from server.models import JobRow, JobState
 from server.quotas import DAY_S
 from server.roles import Caller, Role
 from server.service_check import Concern, check
+from server.settings import Settings
 from web.components import DeviceRowView, Link
 from web.results import device_names
 from web.service_contexts import Failure, ServiceDevice, ServiceJob, ServicePage
-from web.views import service_access, service_tiles
+from web.views import service_access, service_server, service_tiles
 from web.views.list_rows import device_rows, job_rows
 
 JOBS_SHOWN = 8
 FAILED_LINKS = 3
 
 
-def page(session: Session, values: MetricValues, caller: Caller, is_open: bool) -> ServicePage:
+def page(session: Session, values: MetricValues, settings: Settings, caller: Caller, is_open: bool) -> ServicePage:
     """Return the page of the service.
 
-    values   of all metrics at this moment; is_open: whether every caller is an administrator
+    values   of all metrics at this moment; settings: of this server; is_open: whether every caller is an administrator
     """
     now = session.execute(select(clock())).scalar_one()
     names, day = device_names(session), activity.last_day(session, now, _up_s(values, now))
@@ -61,7 +62,8 @@ def page(session: Session, values: MetricValues, caller: Caller, is_open: bool) 
         devices=devices,
         period=service_tiles.period_text(day),
         routes=service_tiles.routes(values),
-        facts=_facts(session, values),
+        facts=service_server.facts(session, values),
+        locations=service_server.locations(settings) if caller.role is Role.ADMIN else (),
         access=service_access.access(session, is_open) if caller.role is Role.ADMIN else None,
     )
 
@@ -177,25 +179,3 @@ def _device(row: DeviceRowView, day: Activity, fault: str, quiet_s: float | None
     if quiet_s is not None:
         row, note = replace(row, state="quiet"), f"Last heard of {units.duration(quiet_s)} ago."
     return ServiceDevice(row, units.percent(day.busy(row.id)), note)
-
-
-def _facts(session: Session, values: MetricValues) -> tuple[tuple[str, str], ...]:
-    """Return versions, sizes, and what the server process uses."""
-    database = session.connection().dialect
-    version = ".".join(map(str, getattr(database, "server_version_info", None) or ()))
-    name = "SQLite" if database.name == "sqlite" else "PostgreSQL"
-    matrices = values.by("sparsight_matrices", "state")
-    writes = histograms(values, "sparsight_database_seconds", "kind").get("write", Histogram((), ()))
-    memory = values.total("process_resident_memory_bytes")
-    files = (values.total(f"process_{which}_fds") for which in ("open", "max"))
-    return (
-        ("Sparsight", release()),
-        ("Database", f"{name} {version}"),
-        ("Database writes, 95\u202f% within", service_tiles.bound_text(writes.quantile_s(0.95), writes)),
-        ("Matrices with values", units.count(matrices["ready"])),
-        ("Matrices with reference results only", units.count(matrices["recorded"])),
-        ("Matrices being read", units.count(values.total("sparsight_ingests"))),
-        ("Measurements", units.count(values.total("sparsight_measurements"))),
-        ("Memory of the server process", units.size(memory) if memory else units.MISSING),
-        ("Open files", " of ".join(map(units.count, files))),
-    )

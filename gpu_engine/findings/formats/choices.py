@@ -87,7 +87,7 @@ class Choices:
     sparsight  the fastest Sparsight kernel of each matrix; None without one
     advised    the advisor's choice; None without a prediction
     kernels    every kernel with a time except the baseline: those timed on all matrices first, then by mean
-    busy       number of matrices whose timings are too noisy; lacking: those without a time of the baseline
+    busy       ids of the matrices whose timings are too noisy; lacking: number of those without a time of the baseline
     """
 
     baseline: str
@@ -97,7 +97,7 @@ class Choices:
     sparsight: Choice | None
     advised: Choice | None
     kernels: tuple[Choice, ...]
-    busy: int
+    busy: tuple[str, ...]
     lacking: int
 
     @property
@@ -122,7 +122,7 @@ def compare_choices(groups: Groups, every: Groups, data: StudyData, device: str)
     every  measurements that the baseline is taken from, by the same ids: it needs not be one of the chosen kernels
     """
     quiet = {i: group for i, group in groups.items() if rank(group).leaders}
-    busy = sum(any(m.median_s for m in group) for group in groups.values()) - len(quiet)
+    busy = tuple(i for i, group in groups.items() if i not in quiet and any(m.median_s for m in group))
     baseline = _baseline(data.baseline, [every.get(i, quiet[i]) for i in quiet])
     baselines = {i: m for i in quiet if (m := _named(baseline, every.get(i, quiet[i])))}
     usable = {i: quiet[i] for i in baselines}

@@ -79,7 +79,7 @@ class DevicePair:
             return (f"{self.first} and {self.second} have no matrix in common with usable timings ({self.cache}).",)
         gains = [shared.gain for shared in self.matrices]
         rate = _bandwidth(self.matrices)
-        bandwidth = f"; the ratio of bandwidths is {units.ratio(rate)}" if rate else ""
+        bandwidth = f"; the ratio of bandwidths at their sizes is {units.ratio(rate)}" if rate else ""
         return (
             f"Speedup of {self.second} over {self.first}: {units.ratio(geometric_mean(gains))} on "
             f"{self._matrices_text}{bandwidth}.",

@@ -50,7 +50,7 @@ def segments_of(precision: str) -> int:
 
 
 def triangles(triangle: str) -> str:
-    """Return `lower triangles` if only these ran; empty for complete graphs."""
+    """Return `lower triangles` if only these ran; empty for whole matrices."""
     return "" if triangle == "full" else f"{triangle} triangles"
 
 

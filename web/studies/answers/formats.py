@@ -2,9 +2,12 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
-from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.data import TRANSPOSE, StudyData
 from gpu_engine.findings.formats.choices import Choice, Choices
+from gpu_engine.findings.overall_ranking_text import NAMED_SHORT
+from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.text import units
 from gpu_engine.text.words import amount
 from web.device_labels import short
@@ -15,11 +18,14 @@ from web.results import Results
 from web.selection import study_url
 from web.studies.answers.formats_drawer import drawer_of, sentence_of
 from web.studies.answers.formats_heat import LIBRARIES, heat, matrix_table
-from web.studies.answers.formats_settings import VERDICTS, Setting, numbers_text, settings
+from web.studies.answers.formats_settings import NOISY, OF_ADVISOR, VERDICTS, Setting, numbers_text, settings
 from web.studies.answers.wording import wins
 
 NEAR = 1.1
 """Maximum slowdown of a kernel that is near the fastest one."""
+
+COUNT_WORDS = {"equal": "equal or inconclusive"}
+"""Value of the parameter `verdict` → its words in a count; others are their own words."""
 
 SETTINGS_MAX = 2
 """Maximum number of devices and cache states with a heat table."""
@@ -34,12 +40,13 @@ def answer(results: Results) -> ExploreAnswer | None:
         return _of_noise(results)
     first = every[0]
     if len(first.choices.groups) == 1:
-        return _of_one(results, first)
+        one = _of_one(results, first)
+        return replace(one, under=(*one.under, *_without_results(results)))
     tables = (heat(results, each, _place_text(each.place) if len(every) > 1 else "") for each in every[:SETTINGS_MAX])
     return ExploreAnswer(
         eyebrow(first.place),
         sentence(first),
-        tuple(filter(None, (_counts(first), _for_n(first)))),
+        (*filter(None, (_counts(first), _for_n(first))), *_without_results(results)),
         (*tables, matrix_table(results, first)),
         tuple(filter(None, (_near(first.choices), NOTE, _fitted(first.choices, results.data)))),
         tuple(_count_links(results, first)),
@@ -47,12 +54,28 @@ def answer(results: Results) -> ExploreAnswer | None:
 
 
 def _count_links(results: Results, setting: Setting) -> Iterator[tuple[str, str]]:
-    """Yield the counts of the best kernel, each with the address of the matrices that it counts."""
-    numbers = dict(zip(VERDICTS, setting.choices.best.wins, strict=True))
-    for verdict, name in (("faster", "faster"), ("equal", "equal or inconclusive"), ("slower", "slower")):
-        if numbers[verdict]:
-            href = f"{study_url(results.study, results.requested.with_(verdict=verdict))}#matrix-verdicts"
-            yield f"{name} on {numbers[verdict]}", href
+    """Yield the counts in their order, each with the address of the matrices that it counts.
+
+    They are those of the best kernel, of the advisor's choice, and of the noisy matrices.
+    """
+
+    def href(verdict: str) -> str:
+        return f"{study_url(results.study, results.requested.with_(verdict=verdict))}#matrix-verdicts"
+
+    choices = setting.choices
+    for prefix, choice in (("", choices.best), (OF_ADVISOR, choices.advised)):
+        for verdict, number in zip(VERDICTS, choice.wins if choice else (), strict=False):
+            if number:
+                yield f"{COUNT_WORDS.get(verdict, verdict)} on {number}", href(prefix + verdict)
+    if choices.busy:
+        yield _noisy_names(setting), href(NOISY)
+
+
+def _without_results(results: Results) -> tuple[str, ...]:
+    """Return which chosen matrices have no results; empty if all have some."""
+    measured = {m.matrix_id.removesuffix(TRANSPOSE) for m in results.measurements}
+    names = [results.data.matrix(i).name for i in results.requested.matrix if i not in measured]
+    return (f"{join(names, NAMED)} {'has' if len(names) == 1 else 'have'} no results of SpMV.",) if names else ()
 
 
 def _of_noise(results: Results) -> ExploreAnswer | None:
@@ -117,12 +140,18 @@ def _for_n(setting: Setting) -> str:
     choices = setting.choices
     chosen = [cost.kernel for i in choices.groups if (cost := setting.chosen(i))]
     saves = sum(not setting.is_rival(kernel) for kernel in chosen)
-    noisy = f"{choices.busy} more {'was' if choices.busy == 1 else 'were'} too noisy to count" if choices.busy else ""
+    number = len(choices.busy)
+    noisy = f"{_noisy_names(setting)} {'was' if number == 1 else 'were'} too noisy to count" if number else ""
     lacking = f"{choices.lacking} more have no time of {choices.baseline}" if choices.lacking else ""
     n = numbers_text(setting.n)
     leaving = f"for {n}, conversion included, leaving {setting.short_rival} saves time on {saves} of {len(chosen)}"
     text = "; ".join(filter(None, (leaving if chosen else "", noisy, lacking)))
     return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _noisy_names(setting: Setting) -> str:
+    """Return the names of the matrices that do not count because of noise, and how many more there are."""
+    return join([setting.names[i] for i in setting.choices.busy], NAMED_SHORT)
 
 
 def _near(choices: Choices) -> str:

@@ -1,7 +1,9 @@
 """Drawer of a matrix on the page Formats: the fastest kernels, and the best one for n SpMVs."""
 
 from collections.abc import Iterator, Sequence
+from urllib.parse import urlencode
 
+from gpu_engine.findings.data import TRANSPOSE
 from gpu_engine.findings.formats.for_n import best, break_even, total_s
 from gpu_engine.findings.ranking import rank
 from gpu_engine.records import Measurement
@@ -18,7 +20,7 @@ from web.plots.dots import DotRow, Dots, DotValue
 from web.plots.lines import Lines
 from web.results import Results
 from web.selection import study_url
-from web.studies.answers.formats_settings import Setting, numbers_text, settings
+from web.studies.answers.formats_settings import ITERATIONS_PARAMETER, Setting, numbers_text, settings
 
 ROWS_MAX, TICKS_MAX = 8, 4
 SLOWDOWN_MAX = 2.5
@@ -51,10 +53,18 @@ def drawer_of(results: Results, setting: Setting, matrix: str) -> Drawer:
             *_advice(setting, matrix),
         ),
         links=(
-            Link("Open the matrix", f"/matrices/{matrix.removesuffix('ᵀ')}?n={setting.n}"),
+            Link("Open the matrix", _page_of(results, setting, matrix)),
             Link("All kernels", f"{study_url(results.study, results.requested.with_(matrix=matrix, open=()))}"),
         ),
     )
+
+
+def _page_of(results: Results, setting: Setting, matrix: str) -> str:
+    """Return the address of the page of a matrix for the same number of SpMVs, device, and cache state."""
+    device, cache = results.device_id(setting.place[0]), setting.place[1].partition(",")[0]
+    iterations = {"iterations": number} if (number := results.data.number(ITERATIONS_PARAMETER.name)) else {}
+    query = {"n": setting.n, **iterations, "device": device, "cache": cache}
+    return f"/matrices/{matrix.removesuffix(TRANSPOSE)}?{urlencode(query)}"
 
 
 def sentence_of(setting: Setting, matrix: str) -> str:

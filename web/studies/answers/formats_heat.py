@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from gpu_engine.findings.data import TRANSPOSE
 from gpu_engine.findings.formats.choices import Choice, Choices
 from gpu_engine.findings.formats.paper import SERIES
 from gpu_engine.records import Measurement
@@ -23,7 +24,15 @@ from web.plots.heat import (
 )
 from web.results import Results
 from web.selection import study_url
-from web.studies.answers.formats_settings import VERDICT_PARAMETER, VERDICTS, Setting, numbers_text, opened
+from web.studies.answers.formats_settings import (
+    NOISY,
+    OF_ADVISOR,
+    VERDICT_PARAMETER,
+    VERDICTS,
+    Setting,
+    numbers_text,
+    opened,
+)
 from web.studies.answers.wording import interval
 
 ROWS_MAX = 8
@@ -78,15 +87,15 @@ def matrix_table(results: Results, setting: Setting) -> MatrixTable:
     choices, verdict = setting.choices, results.data.choice(VERDICT_PARAMETER.name)
     columns = [choice for choice in choices.kernels if len(choice.verdicts) == len(choices.groups)][:CELLS_MAX]
     (sort,) = results.selection.sort or ("-best",)
+    heads = (*(["advisor"] if choices.advised else []), *(each.kernel for each in columns), setting.short_rival)
     rows = [
-        _matrix(results, setting, i, columns)
+        _noisy(results, i, len(heads)) if verdict == NOISY else _matrix(results, setting, i, columns)
         for i in sorting.arranged(with_verdict(choices, verdict), sort, lambda i, key: _value(results, choices, i, key))
     ]
-    heads = (*(["advisor"] if choices.advised else []), *(each.kernel for each in columns), setting.short_rival)
     unfolded = len(rows) if verdict else MATRICES_MAX
-    number = f"{len(rows)} of {len(choices.groups)}" if verdict else str(len(rows))
+    number = f"{len(rows)} of {len(choices.groups) + len(choices.busy)}" if verdict else str(len(rows))
     return MatrixTable(
-        f"{number} matrices, {_order(sort)}",
+        f"{number} matrices, {'too noisy to rank' if verdict == NOISY else _order(sort)}",
         setting.short_rival,
         "best Sparsight" if choices.sparsight else "fastest",
         f"for {numbers_text(setting.n)}",
@@ -99,21 +108,30 @@ def matrix_table(results: Results, setting: Setting) -> MatrixTable:
 
 
 def with_verdict(choices: Choices, verdict: str) -> list[str]:
-    """Return the matrices with a verdict of the address on the best kernel; all of them if it is empty."""
-    verdicts = choices.best.verdicts
-    return [i for i in choices.groups if not verdict or (i in verdicts and verdicts[i].kind in VERDICTS[verdict])]
+    """Return the matrices with a verdict of the address; those that are ranked if it is empty."""
+    if verdict == NOISY:
+        return list(choices.busy)
+    of_advisor = verdict.startswith(OF_ADVISOR)
+    choice = choices.advised if of_advisor else choices.best
+    verdicts = choice.verdicts if choice else {}
+    kinds = VERDICTS.get(verdict.removeprefix(OF_ADVISOR), ())
+    return [i for i in choices.groups if not verdict or (i in verdicts and verdicts[i].kind in kinds)]
 
 
 def verdict_links(results: Results, choices: Choices) -> tuple[Link, ...]:
-    """Return the links that show the matrices of one verdict on the best kernel, with their numbers, and of all."""
+    """Return the links that show the matrices of one verdict, with their numbers, and all that are ranked.
+
+    Verdicts are those on the best kernel; one on the advisor's choice is there if the address has it.
+    """
     chosen = results.data.choice(VERDICT_PARAMETER.name)
+    others = (chosen,) if chosen.startswith(OF_ADVISOR) else ()
     return tuple(
         Link(
-            f"{verdict or 'all'} {len(with_verdict(choices, verdict))}",
+            f"{verdict.replace('-', ' ') or 'all'} {len(with_verdict(choices, verdict))}",
             f"{study_url(results.study, results.requested.with_(verdict=verdict or ()))}",
             verdict == chosen,
         )
-        for verdict in ("", *VERDICTS)
+        for verdict in ("", *VERDICTS, NOISY, *others)
         if with_verdict(choices, verdict) or verdict == chosen
     )
 
@@ -141,7 +159,7 @@ def _value(results: Results, choices: Choices, matrix: str, key: str) -> float |
         verdict = choices.best.verdicts.get(matrix)
         return verdict.ratio if verdict else None
     if "/" in key:
-        m = next((m for m in choices.groups[matrix] if m.kernel == key and m.median_s), None)
+        m = next((m for m in choices.groups.get(matrix, ()) if m.kernel == key and m.median_s), None)
         return _slowdown(choices, matrix, m) if m else None
     return sorting.feature(results.data.matrix(matrix), key)
 
@@ -232,6 +250,14 @@ def _matrix(results: Results, setting: Setting, matrix: str, columns: Sequence[C
         (cost.kernel, *mark_of(cost.kernel)) if cost else None,
         tuple(_slowdown_cell(choices, matrix, each) for each in (*timed, choices.baselines[matrix])),
     )
+
+
+def _noisy(results: Results, matrix: str, cells: int) -> MatrixRow:
+    """Return the row of a matrix that is not ranked; its name leads to the page that shows only this matrix."""
+    href = study_url(results.study, results.requested.with_(matrix=matrix.removesuffix(TRANSPOSE), open=(), verdict=()))
+    missing = units.MISSING
+    name = results.data.matrix(matrix).name
+    return MatrixRow(name, href, False, None, missing, missing, "", None, ((NOT_TRIED, missing),) * cells)
 
 
 def _slowdown_cell(choices: Choices, matrix: str, m: Measurement | None) -> tuple[int, str]:

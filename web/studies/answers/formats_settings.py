@@ -8,6 +8,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats.choices import Choices, compare_choices
 from gpu_engine.findings.formats.for_n import SPMVS, SPMVS_MAX, KernelCost, best, cost_of
 from gpu_engine.findings.formats.groups import group_by_facet
+from gpu_engine.findings.solvers.choice import ITERATIONS_MAX
 from gpu_engine.records import Measurement
 from gpu_engine.text.words import amount
 from web.figures.formats.groups import Place, by_place
@@ -17,11 +18,17 @@ from web.selection import one_of, study_url, whole_number
 SPMVS_PARAMETER = whole_number("n", SPMVS_MAX, "SpMVs")
 """Parameter of the address: number of SpMVs with the same matrix."""
 
+ITERATIONS_PARAMETER = whole_number("iterations", ITERATIONS_MAX, "iterations")
+"""Parameter of the address: iterations of a solve, of which a report on one matrix says the time."""
+
 VERDICTS = {"faster": ("faster",), "equal": ("same", "inconclusive"), "slower": ("slower",)}
 """Value of VERDICT_PARAMETER → the verdicts that it stands for."""
 
-VERDICT_PARAMETER = one_of("verdict", tuple(VERDICTS))
-"""Parameter of the address: verdict on the matrices of the table."""
+NOISY, OF_ADVISOR = "noisy", "advisor-"
+"""Value of VERDICT_PARAMETER for matrices that are not ranked, and prefix of those for the advisor's choice."""
+
+VERDICT_PARAMETER = one_of("verdict", (*VERDICTS, NOISY, *(OF_ADVISOR + verdict for verdict in VERDICTS)))
+"""Parameter of the address: verdict on the best kernel, or on the advisor's choice, of the matrices of the table."""
 
 LIBRARY = BEST.partition("/")[0]
 
@@ -30,7 +37,7 @@ LIBRARY = BEST.partition("/")[0]
 class Setting:
     """A device and cache state.
 
-    n      number of SpMVs of the page
+    n      number of SpMVs of the page; names: matrix id → name of a noisy matrix
     costs  matrix id → costs of its kernels, the fastest SpMV first; algorithms of a library instead of their best
     """
 
@@ -38,6 +45,7 @@ class Setting:
     choices: Choices
     n: int
     costs: Mapping[str, tuple[KernelCost, ...]]
+    names: Mapping[str, str]
 
     def chosen(self, matrix: str) -> KernelCost | None:
         """Return the kernel with the least time for n SpMVs; None if no conversion time is known."""
@@ -76,7 +84,8 @@ def settings(results: Results) -> Iterator[Setting]:
     for place, groups in by_place(results.measurements).items():
         choices = compare_choices(groups, every.get(place, groups), results.data, place[0])
         if choices:
-            yield Setting(place, choices, n, _costs(results, place, choices))
+            names = {i: results.data.matrix(i).name for i in choices.busy}
+            yield Setting(place, choices, n, _costs(results, place, choices), names)
 
 
 def spmvs(data: StudyData) -> int:

@@ -1,6 +1,6 @@
 """Answer of PageRank: does adaptive precision pay, does refinement, and on how many graphs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpu_engine.findings.data import StudyData
@@ -20,7 +20,7 @@ ADAPTIVE, REFINED = KINDS
 PAPERS = "paper’s kernels vs own fp64"
 FP64_RUN = "fastest fp64 run"
 PAPERS_FP64 = "paper’s fp64 run"
-"""Baseline of PAPERS; FP64_RUN is that of all others."""
+"""Baseline of PAPERS, which has an axis of its own; FP64_RUN is that of all others."""
 OWN_KERNELS = "the paper’s own fp64 kernels"
 
 SERIES: Mapping[str, Series] = {
@@ -47,7 +47,7 @@ SERIES: Mapping[str, Series] = {
 
 @dataclass(frozen=True, slots=True)
 class Comparisons:
-    """All pairs on one device: on complete graphs, or only on lower triangles; pairs by kind of SERIES."""
+    """All pairs on one device: on whole matrices, or only on lower triangles; pairs by kind of SERIES."""
 
     device: str
     triangle: str
@@ -64,7 +64,7 @@ class Comparisons:
 
 
 def comparisons(data: StudyData) -> list[Comparisons]:
-    """Return the comparisons by device and triangle, complete graphs first."""
+    """Return the comparisons by device and triangle, whole matrices first."""
     pairs, papers = pairs_of(data), papers_pairs(data)
     places = dict.fromkeys((group.triangle != "full", group.device, group.triangle) for group in run_groups(data))
     made = []
@@ -86,7 +86,12 @@ def explore(results: Results) -> ExploreAnswer | None:
         eyebrow=_eyebrow(known, results.data),
         sentence=_sentence(tallies, first.device),
         under=_under(tallies),
-        pictures=tuple(_picture(each, results) for each in known if each.device == first.device),
+        pictures=tuple(
+            _picture(each, kinds, results)
+            for each in known
+            if each.device == first.device
+            for kinds in kinds_of_axes(each.tallies)
+        ),
         notes=(*_notes(first, results.data), *(note for each in others for note in _other(each, first.device))),
     )
 
@@ -101,9 +106,10 @@ def _eyebrow(known: Sequence[Comparisons], data: StudyData) -> str:
 
 
 def _amount(each: Comparisons, data: StudyData) -> str:
-    """Return the number of graphs: `12 complete graphs`, or `10 lower triangles`."""
+    """Return the number of graphs: `12 whole matrices`, or `10 lower triangles`."""
+    number = len(_groups(each, data))
     return amount(
-        len(_groups(each, data)), "complete graph" if each.triangle == "full" else f"{each.triangle} triangle"
+        number, *(("whole matrix", "whole matrices") if each.triangle == "full" else (f"{each.triangle} triangle",))
     )
 
 
@@ -165,38 +171,44 @@ def _baseline_text(papers: Tally) -> str:
     return f"{capital(OWN_KERNELS)} take {units.ratio(mean)} the time of the {FP64_RUN}{up_to}."
 
 
-def _picture(first: Comparisons, results: Results) -> Dots:
-    """Return a row per graph, the largest speedup of adaptive precision first, and the means."""
-    kinds, data = [*first.tallies], results.data
-    axis = _axis(first)
-    graphs = sorted(_groups(first, data), key=lambda group: _order(first.of(group)))
-    rows = [_row(group, first.of(group), kinds, axis, results) for group in graphs]
-    means = [_mean(kind, first.tallies[kind], kinds, axis) for kind in kinds] if len(rows) > 1 else []
+def kinds_of_axes(tallies: Iterable[str]) -> list[list[str]]:
+    """Return the kinds that share an axis, because they have the same baseline."""
+    known = list(tallies)
+    axes = ([kind for kind in known if kind != PAPERS], [kind for kind in known if kind == PAPERS])
+    return [kinds for kinds in axes if kinds]
+
+
+def _picture(each: Comparisons, kinds: Sequence[str], results: Results) -> Dots:
+    """Return a row per graph with a pair of these kinds, the largest first speedup first, and the means."""
+    axis, baseline = _axis(each, kinds), PAPERS_FP64 if kinds == [PAPERS] else FP64_RUN
+    graphs = [(group, pairs) for group in _groups(each, results.data) if (pairs := _pairs(each, group, kinds))]
+    graphs.sort(key=lambda graph: _order(graph[1]))
+    rows = [_row(group, pairs, kinds, axis, results) for group, pairs in graphs]
+    means = [_mean(kind, each.tallies[kind], kinds, axis) for kind in kinds] if len(rows) > 1 else []
     return Dots(
-        heading=_heading(first),
+        heading=capital(": ".join(filter(None, (triangles(each.triangle), f"speedup over the {baseline}")))),
         series=tuple(SERIES[kind] for kind in kinds),
         ticks=axis.ticks(),
         one=axis.at(1.0),
-        heads=(FP64_RUN, *kinds),
+        heads=(baseline, *kinds),
         rows=(*rows, *means),
         what="graph",
-        wide=(FP64_RUN, *([PAPERS] if len(kinds) > 1 else [])),
+        wide=(baseline,),
         note="bar: 95 % CI",
         verdicts=True,
     )
 
 
-def _heading(each: Comparisons) -> str:
-    what = f"{capital(triangles(each.triangle))}: speedup" if each.triangle != "full" else "Speedup"
-    return f"{what} over the {PAPERS_FP64 if [*each.tallies] == [PAPERS] else FP64_RUN}"
+def _pairs(each: Comparisons, group: RunGroup, kinds: Sequence[str]) -> dict[str, Pair]:
+    return {kind: pair for kind, pair in each.of(group).items() if kind in kinds}
 
 
-def _axis(first: Comparisons) -> Axis:
-    return log_axis(pair.speedup for tally in first.tallies.values() for pair in tally.pairs)
+def _axis(each: Comparisons, kinds: Sequence[str]) -> Axis:
+    return log_axis(pair.speedup for kind in kinds for pair in each.tallies[kind].pairs)
 
 
 def _order(pairs: Mapping[str, Pair]) -> tuple[bool, float]:
-    """Return a sort key: graphs without adaptive runs last."""
+    """Return a sort key: graphs without the first kind last."""
     adaptive = pairs.get(ADAPTIVE)
     return adaptive is None, -(adaptive or next(iter(pairs.values()))).speedup
 
@@ -207,8 +219,8 @@ def _row(group: RunGroup, pairs: Mapping[str, Pair], kinds: Sequence[str], axis:
         href=opened(results, group.matrix_id),
         dots=tuple(_dot(kind, pairs[kind], axis) for kind in kinds if kind in pairs),
         values=(
-            time_value(group.fastest_full),
-            *(_value(kind, pairs.get(kind)) for kind in kinds),
+            time_value(pairs[PAPERS].full if PAPERS in pairs else group.fastest_full),
+            *(_value(pairs.get(kind)) for kind in kinds),
         ),
         is_open=is_open(results, group.matrix_id),
     )
@@ -224,12 +236,9 @@ def time_value(run: Run | None) -> DotValue:
     return DotValue(units.seconds(run.measurement.median_s) if run else units.MISSING)
 
 
-def _value(kind: str, pair: Pair | None) -> DotValue:
-    """Return the speedup of a kind, with the time of its baseline if that is not the fastest fp64 run."""
-    if pair is None:
-        return DotValue(units.MISSING)
-    full = f"vs {units.seconds(pair.full.measurement.median_s)}" if kind == PAPERS else ""
-    return DotValue(f"{pair.speedup:.2f}", pair.verdict, full)
+def _value(pair: Pair | None) -> DotValue:
+    """Return the speedup of a pair with its verdict."""
+    return DotValue(f"{pair.speedup:.2f}", pair.verdict) if pair else DotValue(units.MISSING)
 
 
 def _mean(kind: str, tally: Tally, kinds: Sequence[str], axis: Axis) -> DotRow:
@@ -247,9 +256,9 @@ def _notes(first: Comparisons, data: StudyData) -> tuple[str, ...]:
     tallies = first.tallies
     runs = {pair.other.measurement.case for tally in tallies.values() for pair in tally.pairs}
     notes = [f"The ranks of {amount(len(runs), 'compared run')} are verified. Open a graph for the checks."]
-    axis = _axis(first)
+    axes = {kind: _axis(first, kinds) for kinds in kinds_of_axes(tallies) for kind in kinds}
     for kind, tally in tallies.items():
-        inside = [pair for pair in tally.pairs if axis.holds(pair.speedup)]
+        inside = [pair for pair in tally.pairs if axes[kind].holds(pair.speedup)]
         if inside and len(inside) < len(tally.pairs):
             outside = [data.matrix(pair.matrix_id).name for pair in tally.pairs if pair not in inside]
             mean = units.ratio(Tally(tuple(inside)).mean)

@@ -1,6 +1,6 @@
 """Drawer of a graph: its runs, which precision they have when, and the checks of their ranks."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.adaptive import Pair
@@ -13,7 +13,7 @@ from gpu_engine.verdicts.verdict import verdict_text
 from web.components import Link
 from web.explore import Drawer
 from web.plots.axis import Axis, log_axis
-from web.plots.dots import Dot, DotRow, Dots, DotValue
+from web.plots.dots import DotRow, Dots, DotValue
 from web.results import Results
 from web.studies.answers.pagerank import (
     ADAPTIVE,
@@ -25,6 +25,7 @@ from web.studies.answers.pagerank import (
     SERIES,
     Comparisons,
     comparisons,
+    kinds_of_axes,
     time_value,
 )
 from web.studies.answers.wording import alone, interval, measured_on
@@ -51,7 +52,7 @@ def _drawer(group: RunGroup, pairs: Mapping[str, Pair], place: Comparisons, resu
         eyebrow=_eyebrow(group, place),
         sentence=_sentence(pairs),
         under=_under(pairs),
-        pictures=(_runs(group, pairs),),
+        pictures=tuple(_runs(group, pairs)),
         facts=_facts(group, pairs, data),
         ticks=tuple((check.holds, check.rule, check.value) for check in sorted(of_run, key=lambda each: each.holds)),
         links=(
@@ -85,19 +86,24 @@ def _under(pairs: Mapping[str, Pair]) -> tuple[str, ...]:
     return (f"{capital(OWN_KERNELS)} take {units.ratio(papers.slowdown)} the time of the {FP64_RUN}.",)
 
 
-def _runs(group: RunGroup, pairs: Mapping[str, Pair]) -> Dots:
-    """Return a row per compared run, after its baseline: its speedup, iterations, and time."""
-    axis = log_axis([1.0, *(pair.speedup for pair in pairs.values())])
-    rows = [_baseline(FP64_RUN, group.fastest_full, axis)] if group.fastest_full else []
-    for kind, pair in pairs.items():
-        low, high = pair.interval or (None, None)
-        dot: Dot = axis.dot(pair.speedup, SERIES[kind].form, pair.verdict, low=low, high=high)
-        if kind == PAPERS:
-            rows.append(_baseline(PAPERS_FP64, pair.full, axis))
-        speedup = DotValue(f"{pair.speedup:.2f}", pair.verdict)
-        rows.append(DotRow(kind, "", (dot,), (*_iterations_and_time(pair.other), speedup)))
-    heads = ("iterations", "time", "speedup")
-    return Dots("Time to convergence", (), axis.ticks(), axis.at(1.0), heads, tuple(rows), what="run")
+def _runs(group: RunGroup, pairs: Mapping[str, Pair]) -> Iterator[Dots]:
+    """Yield a plot per baseline, each with an axis of its own: its time, and those of the runs compared with it."""
+    for kinds in kinds_of_axes(pairs):
+        is_papers = kinds == [PAPERS]
+        full = pairs[PAPERS].full if is_papers else group.fastest_full
+        axis = log_axis([1.0, *(pairs[kind].speedup for kind in kinds)])
+        rows = [_baseline(PAPERS_FP64 if is_papers else FP64_RUN, full, axis)] if full else []
+        rows += [_compared(kind, pairs[kind], axis) for kind in kinds]
+        heads = ("iterations", "time", "speedup")
+        what = f"Time to convergence{', paper’s kernels' if is_papers else ''}"
+        yield Dots(what, (), axis.ticks(), axis.at(1.0), heads, tuple(rows), what="run")
+
+
+def _compared(kind: str, pair: Pair, axis: Axis) -> DotRow:
+    low, high = pair.interval or (None, None)
+    dot = axis.dot(pair.speedup, SERIES[kind].form, pair.verdict, low=low, high=high)
+    speedup = DotValue(f"{pair.speedup:.2f}", pair.verdict)
+    return DotRow(kind, "", (dot,), (*_iterations_and_time(pair.other), speedup))
 
 
 def _baseline(name: str, full: Run, axis: Axis) -> DotRow:

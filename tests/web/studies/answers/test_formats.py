@@ -2,8 +2,10 @@
 
 import math
 from dataclasses import replace
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from markupsafe import escape
 
 from gpu_engine.competitors import BEST
 from gpu_engine.findings.formats.for_n import best, cost_of
@@ -11,6 +13,7 @@ from gpu_engine.text import units
 from tests.web.studies.answers.reading import WORDS_MAX, numbers, on_one, opened_by, recorded, results_of, sentences
 from web import headline
 from web.figures.formats import regret
+from web.kernel_markup import with_links
 from web.palette import mark_of
 from web.plots.dots import Dots
 from web.plots.heat import Heat, MatrixTable, step_of
@@ -18,7 +21,7 @@ from web.results import Results
 from web.studies.answers.formats import answer
 from web.studies.answers.formats_drawer import drawer
 from web.studies.answers.formats_heat import ADVISED, MATRICES_MAX, SPARSIGHT
-from web.studies.answers.formats_settings import VERDICTS, settings
+from web.studies.answers.formats_settings import NOISY, OF_ADVISOR, VERDICTS, settings
 
 every_recording = pytest.mark.parametrize("device", recorded("formats"))
 
@@ -45,12 +48,44 @@ def test_home_and_formats_count_the_same(device: str) -> None:
     setting = next(settings(results))
     comparison = headline.compare(setting.choices, results.data)
     _, _, strips, _ = parts(results)
-    row = next(row for row in strips.rows if row.name == SPARSIGHT)
+    row, best = (next(row for row in strips.rows if row.name == name) for name in (ADVISED, SPARSIGHT))
     assert row.wins == tuple(comparison.count(verdict) for verdict in ("faster", "same", "slower"))
     assert row.wins
-    assert row.wins[2] > 0, "the best Sparsight kernel is slower than cuSPARSE on some matrices"
+    assert row.wins[2] > 0, "the advisor's choice is slower than cuSPARSE on some matrices"
+    assert best.wins
+    assert comparison.most
+    assert (units.speedup(comparison.most[0]), comparison.most[1]) == (best.mean, best.wins[0])
+    assert units.ratio(comparison.most[0]) in headline.details(comparison)
+    assert all(name in headline.details(comparison) for name in comparison.noisy[:1])
     assert row.mean == units.speedup(comparison.mean)
     assert [str(row.wins[0]), str(sum(row.wins))] == numbers(headline.sentence(comparison, "GPU"))
+
+
+@every_recording
+def test_every_count_leads_to_the_matrices_that_it_counts(device: str) -> None:
+    results = results_of("formats", device)
+    said = answer(results)
+    assert said is not None
+    choices = next(settings(results)).choices
+    verdicts = []
+    for text, href in said.links:
+        (verdict,) = parse_qs(urlsplit(href).query)["verdict"]
+        verdicts.append(verdict)
+        there = replace(results, selection=results.selection.with_(verdict=verdict))
+        _, _, _, table = parts(there)
+        rows = (*table.rows, *table.folded)
+        assert [len(rows)] == [int(n) for n in numbers(text)] or verdict == NOISY
+        assert table.heading.startswith(f"{len(rows)} of {len(choices.groups) + len(choices.busy)} ")
+        assert [name for name, _, current in table.verdicts if current] == [f"{verdict.replace('-', ' ')} {len(rows)}"]
+        if verdict == NOISY:
+            assert [row.name for row in rows] == [results.data.matrix(i).name for i in choices.busy]
+            assert all(row.name in text for row in rows[:1])
+    assert {OF_ADVISOR + "faster", OF_ADVISOR + "slower", "faster", "slower"} <= set(verdicts)
+    assert (NOISY in verdicts) is bool(choices.busy)
+    (sentence, *_) = said.under
+    html = with_links(escape(sentence), said.links)
+    assert html.count("<a ") == sum(verdict != NOISY for verdict in verdicts)
+    assert html.striptags() == escape(sentence).striptags()
 
 
 def times(results: Results, matrix: str) -> dict[str, float]:
@@ -134,8 +169,9 @@ def test_the_verdicts_of_the_rows_are_those_that_the_sentence_counts(device: str
     assert wins == strips.rows[0].wins
     assert wins[2] > 0
     assert said
-    assert [int(numbers(text)[0]) for text, _ in said.links] == [number for number in wins if number]
-    assert all(text in said.under[0] for text, _ in said.links)
+    counts_of_best = [number for number in wins if number]
+    assert [int(numbers(text)[0]) for text, _ in said.links[: len(counts_of_best)]] == counts_of_best
+    assert all(text in " ".join(said.under) for text, _ in said.links)
     for verdict, number in zip(VERDICTS, wins, strict=True):
         chosen = replace(results, selection=results.selection.with_(verdict=verdict))
         _, under, _, some = parts(chosen)
