@@ -30,6 +30,7 @@ Group = Literal[
     "shared paper",
     "shared parts",
     "shared links",
+    "shared systems",
     "definite",
     "unsymmetric",
     "convection",

@@ -175,8 +175,8 @@ class SolveSteps(Protocol):
         """
         ...
 
-    def project(self, rows: SolveRows, own: Any, squares: bool) -> None:
-        """Compute own := r·r and r·w; squares: also compute r·r, which `advance` computes otherwise."""
+    def project(self, rows: SolveRows, totals: Any, squares: bool) -> None:
+        """Compute totals := r·r and r·w; squares: also compute r·r, which `advance` computes otherwise."""
         ...
 
 

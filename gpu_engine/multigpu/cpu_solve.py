@@ -14,10 +14,10 @@ def advance(rows: SolveRows, sums: Any, before: Any, after: Any) -> None:
     rows.partials[0] = _advance(sums, before, after, rows.p, rows.s, rows.w, rows.x, rows.r)
 
 
-def project(rows: SolveRows, own: Any, squares: bool) -> None:
-    """Compute own := r·r and r·w; squares: also compute r·r, which `advance` computes otherwise."""
-    own[0] = _dot(rows.r, rows.r) if squares else rows.partials[0]
-    own[1] = _dot(rows.r, rows.w)
+def project(rows: SolveRows, totals: Any, squares: bool) -> None:
+    """Compute totals := r·r and r·w; squares: also compute r·r, which `advance` computes otherwise."""
+    totals[0] = _dot(rows.r, rows.r) if squares else rows.partials[0]
+    totals[1] = _dot(rows.r, rows.w)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -27,10 +27,10 @@ def advance(rows: SolveRows, sums: Any, before: Any, after: Any) -> None:
     _over_rows("advance_cg", rows, (devices, sums, before, after, *vectors, rows.partials))
 
 
-def project(rows: SolveRows, own: Any, squares: bool) -> None:
-    """Launch own := r·r and r·w; squares: also compute r·r, which `advance` computes otherwise."""
+def project(rows: SolveRows, totals: Any, squares: bool) -> None:
+    """Launch totals := r·r and r·w; squares: also compute r·r, which `advance` computes otherwise."""
     _over_rows(f"project_residual<{str(squares).lower()}>", rows, (rows.w, rows.r, rows.partials))
-    SOURCE.function("join_projections")((1,), (BLOCK,), (cupy.int32(_blocks(rows)), rows.partials, own))
+    SOURCE.function("join_projections")((1,), (BLOCK,), (cupy.int32(_blocks(rows)), rows.partials, totals))
 
 
 def _over_rows(kernel: str, rows: SolveRows, arguments: tuple[Any, ...]) -> None:

@@ -43,7 +43,7 @@ class SharedSolve(SolveRun):
         """
         super().__init__(matrix)
         if not devices:
-            raise ParameterError("CG needs a device. Give at least one.")
+            raise ParameterError("CG needs at least one device.")
         stored = PARTITIONING.store(matrix)
         self.spans = whole_rows(stored, len(devices))
         parts = [part_of(stored, span, localize(stored, span)) for span in self.spans]

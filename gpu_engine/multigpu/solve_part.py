@@ -59,9 +59,9 @@ class SolvePart:
         device = self.member.device
         device.call(device.operations.multiply, PARTITIONING, block.part, self.local, y)
 
-    def project(self, own: Any, *, squares: bool) -> None:
-        """Launch own := r·r and r·w; squares: also compute r·r, which `advance` computes otherwise."""
-        self.member.device.call(self._steps.project, self.rows, own, squares)
+    def project(self, totals: Any, *, squares: bool) -> None:
+        """Launch totals := r·r and r·w; squares: also compute r·r, which `advance` computes otherwise."""
+        self.member.device.call(self._steps.project, self.rows, totals, squares)
 
 
 def multiply_all(parts: list[SolvePart], exchange: Callable[[], None], *, ahead: bool = False) -> None:

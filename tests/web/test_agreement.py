@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_engine.findings import batched, formats, pagerank, reduced_spmv, scaling
+from gpu_engine.findings import batched, formats, pagerank, reduced_spmv, scaling, solvers
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.finding import gain
 from gpu_engine.findings.formats.for_n import cost_of, total_s
@@ -26,6 +26,7 @@ STUDIES = {
     "pagerank": pagerank,
     "reduced_spmv": reduced_spmv,
     "scaling": scaling,
+    "solvers": solvers,
 }
 FILES = sorted(recordings.RECORDED.glob("*/*.json.gz"))
 assert FILES

@@ -17,10 +17,10 @@ from web.views.matrix_solve import solve_card
 
 def answer_for_n(session: Session, results: Results) -> ExploreAnswer | None:
     """Return the answer for the numbers in the address; None if they are not about all kernels of one matrix."""
-    chosen, wanted = results.selection, dict(results.requested.study_values)
+    chosen, requested = results.selection, dict(results.requested.study_values)
     one = all(len(each) == 1 for each in (chosen.matrix, chosen.device, chosen.cache))
     is_part = chosen.job or chosen.kernel or chosen.op or chosen.reproducible or chosen.baseline
-    if results.study != FORMATS.name or SPMVS_PARAMETER.name not in wanted or not one or is_part:
+    if results.study != FORMATS.name or SPMVS_PARAMETER.name not in requested or not one or is_part:
         return None
     row = catalogue.get_matrix(session, chosen.matrix[0])
     device = choose(session, device_options(session, row.id), chosen.device[0])

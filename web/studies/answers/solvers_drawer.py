@@ -82,8 +82,8 @@ def _way(group: SolveGroup) -> str:
 def _times(rows: list[Best]) -> Dots:
     """Return a row per method and preconditioner, by the total of one solve with its best kernel."""
     axis = log_axis((total_s for total_s, *_ in rows), through=None)
-    drawn = tuple(_time_row(row, rows[0][1], axis) for row in rows)
-    return Dots("One solve in total", (), axis.ticks(units.seconds), None, HEADS, drawn, "method", wide=WIDE)
+    plots = tuple(_time_row(row, rows[0][1], axis) for row in rows)
+    return Dots("One solve in total", (), axis.ticks(units.seconds), None, HEADS, plots, "method", wide=WIDE)
 
 
 def _time_row(row: Best, fastest: SolveGroup, axis: Axis) -> DotRow:
