@@ -53,13 +53,13 @@ def drag(page: Page, paths: Sequence[Path], target: str = "h1") -> None:
 
 def measure(page: Page) -> None:
     """Presses Measure on the page of a matrix and waits for its measured answer."""
-    expect(page.locator("#answer .state.predicted")).to_be_visible(timeout=LIMIT_MS)
+    expect(page.locator("#answer [role=status] .state.predicted")).to_be_visible(timeout=LIMIT_MS)
     # The device is there once the worker has said so.
     button = page.locator("#measure-button")
     while not button.count():
         page.reload()
     button.click()
-    expect(page.locator("#answer .state:is(.measured, .busy)")).to_be_visible(timeout=5 * LIMIT_MS)
+    expect(page.locator("#answer [role=status] .state:is(.measured, .busy)")).to_be_visible(timeout=5 * LIMIT_MS)
     expect(page.locator("table.kernels tbody tr").first).to_be_visible()
 
 
@@ -156,7 +156,7 @@ def test_the_prediction_comes_with_the_matrix(lab: Lab, open_page: Open) -> None
         row.features, row.fingerprint, row.nnz = like.features, like.fingerprint, like.nnz
         row.n_rows, row.n_cols, row.state = like.n_rows, like.n_cols, MatrixState.READY
         emit_state(session, row)
-    expect(page.locator("#answer .state.predicted")).to_be_visible(timeout=LIMIT_MS)
+    expect(page.locator("#answer [role=status] .state.predicted")).to_be_visible(timeout=LIMIT_MS)
 
 
 def test_a_generator_says_what_it_would_make(open_page: Open) -> None:

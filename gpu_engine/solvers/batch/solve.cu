@@ -43,9 +43,10 @@ template <typename Pointer, int LANES> struct Problem {
 
 #define ROWS_OF(row, n) for (int row = threadIdx.x; row < (n); row += SOLVE_BLOCK)
 
-/// Improves x, whose residual is vector 0, by CG.
+/// Improves x, whose residual is vector 0, by CG. BLOCKS: fewest blocks of a multiprocessor for which registers are
+/// saved, 0: as the compiler decides.
 struct Cg {
-  static constexpr int VECTORS = 3;
+  static constexpr int VECTORS = 3, BLOCKS = 0;
 
   template <typename P>
   __device__ static Outcome run(const P &system, double square, double bound, int most, int &iterations) {
@@ -80,7 +81,7 @@ struct Cg {
 
 /// Improves x, whose residual is vector 0, by BiCGSTAB.
 struct Bicgstab {
-  static constexpr int VECTORS = 5;
+  static constexpr int VECTORS = 5, BLOCKS = 0;
 
   template <typename P>
   __device__ static Outcome run(const P &system, double square, double bound, int most, int &iterations) {
@@ -124,7 +125,7 @@ struct Bicgstab {
 /// Improves x, whose residual is vector 0, by GMRES(RESTART), a cycle after the other. Modified Gram–Schmidt, a second
 /// time where much was canceled.
 struct Gmres {
-  static constexpr int RESTART = 30, VECTORS = RESTART + 1;
+  static constexpr int RESTART = 30, VECTORS = RESTART + 1, BLOCKS = 2;
 
   /// What a cycle knows of its basis: the Hessenberg matrix by columns, made triangular by Givens rotations.
   struct Cycle {
@@ -241,7 +242,7 @@ struct Gmres {
 /// iterates. `inverse` is the inverse diagonal or null; `room` holds the vectors of systems that do not fit in shared
 /// memory, SHARED or not.
 template <typename Method, typename Pointer, int LANES, bool SHARED>
-__global__ void __launch_bounds__(SOLVE_BLOCK)
+__global__ void __launch_bounds__(SOLVE_BLOCK, Method::BLOCKS)
     solve_batch(const long long *__restrict__ begins, const Pointer *__restrict__ indptr,
                 const int *__restrict__ indices, const double *__restrict__ values, double rtol, double atol,
                 int iterations_max, const double *__restrict__ b, const double *__restrict__ inverse,

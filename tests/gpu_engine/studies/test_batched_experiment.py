@@ -28,6 +28,7 @@ from gpu_engine.records import (
     as_json,
     measurement_from_json,
 )
+from gpu_engine.sampling.experiment import REPEATS
 from gpu_engine.sampling.run import SampleRun
 from gpu_engine.studies.batched import experiment as measuring
 from gpu_engine.studies.batched.experiment import BatchDetails, BatchExperiment, BatchPlan
@@ -195,8 +196,8 @@ def test_kernels_of_one_layout_share_it(bench: Bench) -> None:
         return _diagonal(batch)
 
     run(bench, kernel("a/one", store=store), kernel("b/other"), kernel("a/two", store=store))
-    # Once for the peak of the memory, once for the time.
-    assert len(stored) == 2
+    # Once for the peak of the memory, then for the time.
+    assert 2 <= len(stored) <= 1 + REPEATS
 
 
 def test_a_batch_over_the_budget_is_skipped_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,7 +247,8 @@ def test_layouts_of_a_group_are_gone_before_those_of_the_next_are_made(
         return layout
 
     def next_store(batch: Batch) -> Layout:
-        assert [layout() for layout in made] == [None, None]
+        assert len(made) >= 2
+        assert all(layout() is None for layout in made)
         return _diagonal(batch)
 
     kernels = KERNELS[0], kernel("b/first", store=store), kernel("c/next", store=next_store)

@@ -81,7 +81,7 @@ def test_the_error_names_the_device_whose_process_was_killed(told: dict[str, Any
     killed = told["killed"]
     assert killed["error"] == "DeviceLostError"
     assert killed["places"][1].startswith("b/virtual:0 (node ")
-    assert f"before iteration 4 was whole: {killed['places'][1]}. The actor" in killed["message"]
+    assert f"before iteration 4 was complete: {killed['places'][1]}. The actor" in killed["message"]
 
 
 def test_the_others_go_on_without_a_killed_process(told: dict[str, Any]) -> None:
