@@ -191,6 +191,17 @@ def plan_shares(spans: Sequence[Span], halos: Sequence[Halo]) -> tuple[Transfer,
     return tuple(shares)
 
 
+SUMS = 2
+"""Numbers per device that are summed over all devices at a time."""
+
+
+def plan_sums(count: int) -> tuple[Transfer, ...]:
+    """Return the transfers with which each of `count` devices fetches the SUMS numbers of all others."""
+    pairs = ((target, (target + step) % count) for target in range(count) for step in range(1, count))
+    places = ((source, target, SUMS * source) for target, source in pairs)
+    return tuple(Transfer(source, target, place, place + SUMS, place) for source, target, place in places)
+
+
 def owners(spans: Sequence[Span]) -> Iterator[int | None]:
     """Yield for each partition the number of the one in which its first row starts; None if it is the same one."""
     owner = 0

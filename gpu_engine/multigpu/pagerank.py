@@ -12,11 +12,11 @@ import numpy as np
 
 from gpu_engine.errors import ParameterError
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.exchange import ExchangeName, plan_transfers
+from gpu_engine.multigpu.exchange import SUMS, ExchangeName, plan_transfers
 from gpu_engine.multigpu.graph_shards import PARTITIONING, rank_halo, shard_of, whole_rows
 from gpu_engine.multigpu.partition import localize, part_of
 from gpu_engine.multigpu.peer_copies import PeerCopies
-from gpu_engine.multigpu.rank_state import SUMS, RankState
+from gpu_engine.multigpu.rank_state import RankState
 from gpu_engine.multigpu.replay import Replays
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 

@@ -20,9 +20,6 @@ from gpu_engine.multigpu.graph_shards import PARTITIONING, GraphConstants, Shard
 from gpu_engine.multigpu.iteration import iterate
 from gpu_engine.pagerank.graph import PageRankParams
 
-SUMS = 2
-"""Numbers per device that are summed over all devices at a time."""
-
 
 class RankState(ABC):
     """State of a PageRank run for the shards of one process; see `run.Ranks`. Subclasses define the communication.

@@ -11,14 +11,14 @@ import numpy as np
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.exchange import ExchangeName, Transfer, halo_of, plan_transfers
+from gpu_engine.multigpu.exchange import SUMS, ExchangeName, halo_of, plan_sums, plan_transfers
 from gpu_engine.multigpu.graph_shards import PARTITIONING, whole_rows
 from gpu_engine.multigpu.iteration import member_of
 from gpu_engine.multigpu.partition import localize, part_of
 from gpu_engine.multigpu.peer_copies import PeerCopies
 from gpu_engine.multigpu.replay import Replays
-from gpu_engine.multigpu.solve_part import N_STATE, N_SUMS, SolvePart, multiply_all
-from gpu_engine.multigpu.solve_run import CHECK_EVERY, SolveRun, Stretch
+from gpu_engine.multigpu.solve_part import N_STATE, SolvePart, multiply_all
+from gpu_engine.multigpu.solve_run import CHECK_EVERY, SolveRun, Stretch, stretch_until
 
 
 class SharedSolve(SolveRun):
@@ -53,8 +53,8 @@ class SharedSolve(SolveRun):
             SolvePart(member_of(device, PARTITIONING, part, halo, self._n, overlap))
             for device, part, halo in zip(devices, parts, halos, strict=True)
         ]
-        self._sums = [device.allocate(N_SUMS * len(devices), np.float64) for device in devices]
-        self._seen = devices[0].allocate_host(N_SUMS * len(devices) + N_STATE, np.float64)
+        self._sums = [device.allocate(SUMS * len(devices), np.float64) for device in devices]
+        self._seen = devices[0].allocate_host(SUMS * len(devices) + N_STATE, np.float64)
         copy_streams = [part.member.copy_stream for part in self._parts]
         self._copies = PeerCopies(copy_streams, self.transfers)
         self._sum_copies = PeerCopies(devices, plan_sums(len(devices)))
@@ -88,14 +88,7 @@ class SharedSolve(SolveRun):
 
     def converge(self, bound: float, most: int) -> Stretch:
         """Implement `SolveRun`."""
-        norms, limit = list[float](), max(most, 0)
-        while True:
-            norm, is_broken = self._look()
-            norms.append(norm)
-            # NaN ends it too.
-            if is_broken or not norm > bound or CHECK_EVERY * (len(norms) - 1) >= limit:
-                return Stretch(norms, is_broken)
-            self.advance(CHECK_EVERY)
+        return stretch_until(self._look, lambda: self.advance(CHECK_EVERY), bound, most)
 
     def advance(self, iterations: int) -> None:
         """Launch iterations, of which complete batches of CHECK_EVERY are captured."""
@@ -125,7 +118,7 @@ class SharedSolve(SolveRun):
         device.download(self._sums[0], sums)
         device.download(self._parts[0].states[0], self._seen[-N_STATE:])
         self.synchronize()
-        return float(np.sqrt(sums[::N_SUMS].sum())), bool(self._seen[-1])
+        return float(np.sqrt(sums[::SUMS].sum())), bool(self._seen[-1])
 
     def _batch(self) -> None:
         # Captured work must not wait for events from before the capture.
@@ -149,12 +142,5 @@ class SharedSolve(SolveRun):
         multiply_all(self._parts, lambda: self._copies.launch([part.local for part in self._parts]))
         for i, part in enumerate(self._parts):
             self._sum_copies.release(i, part.member.device)
-            part.project(self._sums[i][N_SUMS * i : N_SUMS * (i + 1)], squares=squares)
+            part.project(self._sums[i][SUMS * i : SUMS * (i + 1)], squares=squares)
         self._sum_copies.launch(self._sums)
-
-
-def plan_sums(devices: int) -> tuple[Transfer, ...]:
-    """Return the transfers with which each device fetches the sums of all others."""
-    pairs = ((target, (target + step) % devices) for target in range(devices) for step in range(1, devices))
-    places = ((source, target, N_SUMS * source) for target, source in pairs)
-    return tuple(Transfer(source, target, place, place + N_SUMS, place) for source, target, place in places)

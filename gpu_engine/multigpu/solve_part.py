@@ -10,9 +10,6 @@ from gpu_engine.multigpu.blocks import Block
 from gpu_engine.multigpu.graph_shards import PARTITIONING
 from gpu_engine.multigpu.iteration import Member, iterate
 
-N_SUMS = 2
-"""Numbers per device that are summed: γ = r·r and δ = r·A·r."""
-
 N_STATE = 3
 """Numbers of a state: γ and α of the iteration before, and 1 after a breakdown."""
 
@@ -45,7 +42,7 @@ class SolvePart:
             self.member.device.call(array.fill, 0.0)
 
     def advance(self, sums: Any, parity: int) -> None:
-        """Launch the update of p, s, x, and r; sums: N_SUMS numbers of each device."""
+        """Launch the update of p, s, x, and r; sums: SUMS numbers of each device, γ = r·r and δ = r·A·r."""
         before, after = self.states[parity], self.states[1 - parity]
         self.member.device.call(self._steps.advance, self.rows, sums, before, after)
 

@@ -8,6 +8,7 @@ Source: A. T. Chronopoulos, C. W. Gear, s-step iterative methods for symmetric l
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,24 @@ class Stretch(NamedTuple):
     def iterations(self) -> int:
         """Return the number of iterations."""
         return CHECK_EVERY * (len(self.norms) - 1)
+
+
+def stretch_until(
+    look: Callable[[], tuple[float, bool]], advance: Callable[[], None], bound: float, most: int
+) -> Stretch:
+    """Advance by CHECK_EVERY iterations at a time until ‖r‖ ≤ bound, a breakdown, or `most` iterations.
+
+    look  waits, and returns ‖r‖₂ of the recurrence and whether it has broken down
+    """
+    norms = list[float]()
+    while True:
+        norm, is_broken = look()
+        norms.append(norm)
+        stretch = Stretch(norms, is_broken)
+        # NaN ends it too.
+        if is_broken or not norm > bound or stretch.iterations >= most:
+            return stretch
+        advance()
 
 
 class SolveRun(ABC):

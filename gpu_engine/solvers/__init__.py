@@ -7,6 +7,7 @@ cg, minres, bicgstab, gmres, chebyshev    one method each: its recurrence on a C
 preconditioners/                          what M does, where a method can compute it in its own kernels
 """
 
+from gpu_engine.errors import ParameterError, quote
 from gpu_engine.solvers import batch, chebyshev, outer, preconditioners
 from gpu_engine.solvers.base import Method, Solution, Status
 from gpu_engine.solvers.bicgstab import BICGSTAB
@@ -28,5 +29,8 @@ SOURCES = (
 
 
 def find_method(name: str) -> Method:
-    """Return the method of this name; raises KeyError if there is none."""
-    return {method.name: method for method in METHODS}[name]
+    """Return the method of this name; raises ParameterError that lists the known ones."""
+    known = {method.name: method for method in METHODS}
+    if name not in known:
+        raise ParameterError(f"The method is {quote(name)}; expected one of {', '.join(known)}.")
+    return known[name]

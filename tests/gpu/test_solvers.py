@@ -160,9 +160,9 @@ def test_a_launched_solve_has_the_bits_of_one_that_waits(method: str, M: str | N
     a, b = on_gpu(PLANE), cp.asarray(B)
     expected, info = getattr(a, method)(b, rtol=1e-9, M=M)
     x = cp.zeros_like(b)
-    found = a.launch_solve(b, x, method=method, rtol=1e-9, M=M).info()
-    assert (int(found), found.solution.iterations) == (0, info.solution.iterations)
-    assert found.solution.bound == pytest.approx(info.solution.bound, rel=1e-14)
+    report = a.launch_solve(b, x, method=method, rtol=1e-9, M=M).info()
+    assert (int(report), report.solution.iterations) == (0, info.solution.iterations)
+    assert report.solution.bound == pytest.approx(info.solution.bound, rel=1e-14)
     assert x.get().tobytes() == expected.get().tobytes()
 
 

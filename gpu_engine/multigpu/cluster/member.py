@@ -16,9 +16,8 @@ import numpy as np
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.cluster.halo_transfers import HaloTransfers
 from gpu_engine.multigpu.cluster.transport import TRANSPORTS, Endpoint, Mailbox, Transport, TransportName
-from gpu_engine.multigpu.exchange import Halo, Transfer
+from gpu_engine.multigpu.exchange import SUMS, Halo, Transfer, plan_sums
 from gpu_engine.multigpu.iteration import Member
-from gpu_engine.multigpu.rank_state import SUMS
 from gpu_engine.multigpu.replay import Replays
 
 
@@ -75,7 +74,8 @@ class CaseActor:
         self._received_shares = self._device.allocate(sum(share.target == number for share in shares), np.float64)
         self._all_sums = self._device.allocate(SUMS * self._count, np.float64)
         self._host_sums = self._device.allocate_host(SUMS * self._count, np.float64)
-        self._sum_moves = HaloTransfers(stream, number, self._sum_transfers()).pack(self._all_sums, self._all_sums)
+        sums = [transfer for transfer in plan_sums(self._count) if number in (transfer.source, transfer.target)]
+        self._sum_moves = HaloTransfers(stream, number, sums).pack(self._all_sums, self._all_sums)
         self._replays = Replays([self._device, stream])
         # NCCL waits at its end for all graphs in which it was captured.
         self._resources.callback(self._replays.clear)
@@ -138,11 +138,6 @@ class CaseActor:
             return
         for _ in range(times):
             function()
-
-    def _sum_transfers(self) -> list[Transfer]:
-        others = [other for other in range(self._count) if other != self._number]
-        pairs = [pair for other in others for pair in ((self._number, other), (other, self._number))]
-        return [Transfer(source, target, SUMS * source, SUMS * (source + 1), SUMS * source) for source, target in pairs]
 
 
 @dataclass(frozen=True, slots=True)

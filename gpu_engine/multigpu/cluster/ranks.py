@@ -13,10 +13,10 @@ import numpy as np
 from gpu_engine.measure.stopwatch import now
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.cluster.member import CaseActor, PartInfo
-from gpu_engine.multigpu.exchange import ExchangeName
+from gpu_engine.multigpu.exchange import SUMS, ExchangeName
 from gpu_engine.multigpu.graph_shards import rank_halo, shard_of
 from gpu_engine.multigpu.partition import Part, Span
-from gpu_engine.multigpu.rank_state import SUMS, RankState
+from gpu_engine.multigpu.rank_state import RankState
 from gpu_engine.pagerank.graph import PageRankParams
 from gpu_engine.pagerank.run import Run, iterate, phases
 from gpu_engine.pagerank.schedule import Schedule, Step

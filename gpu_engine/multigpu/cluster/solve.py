@@ -11,12 +11,12 @@ from gpu_engine.measure.stopwatch import now
 from gpu_engine.multigpu.cluster.actor_pool import CaseActors
 from gpu_engine.multigpu.cluster.member import CaseActor, PartInfo
 from gpu_engine.multigpu.cluster.product import open_stored
-from gpu_engine.multigpu.exchange import ExchangeName, halo_of
+from gpu_engine.multigpu.exchange import SUMS, ExchangeName, halo_of
 from gpu_engine.multigpu.graph_shards import PARTITIONING
 from gpu_engine.multigpu.iteration import member_of
 from gpu_engine.multigpu.partition import Span, localize, part_of
-from gpu_engine.multigpu.solve_part import N_STATE, N_SUMS, SolvePart, multiply_all
-from gpu_engine.multigpu.solve_run import CHECK_EVERY, SolveRun, Stretch
+from gpu_engine.multigpu.solve_part import N_STATE, SolvePart, multiply_all
+from gpu_engine.multigpu.solve_run import CHECK_EVERY, SolveRun, Stretch, stretch_until
 
 
 class SolveMember(CaseActor):
@@ -31,7 +31,7 @@ class SolveMember(CaseActor):
         halo = halo_of(spans, number, part, stored.n_rows, exchange)
         self._member = member_of(self._device, PARTITIONING, part, halo, stored.n_rows, overlap)
         self._part, self._first = SolvePart(self._member), span.owned.start
-        self._own = self._device.allocate(N_SUMS, np.float64)
+        self._own = self._device.allocate(SUMS, np.float64)
         self._residual = np.zeros(span.owned.stop - span.owned.start)
         self._host_state = self._device.allocate_host(N_STATE, np.float64)
         for vector in (self._part.local, self._own):
@@ -54,23 +54,12 @@ class SolveMember(CaseActor):
 
     def converge(self, bound: float, most: int) -> Stretch:
         """Iterate until ‖r‖ ≤ bound, a breakdown, or `most` iterations."""
-        norms = list[float]()
-        while True:
-            self._device.download(self._part.states[0], self._host_state)
-            self.synchronize()
-            norms.append(float(np.sqrt(self._host_sums[::N_SUMS].sum())))
-            is_broken = bool(self._host_state[-1])
-            if is_broken or not norms[-1] > bound or CHECK_EVERY * (len(norms) - 1) >= max(most, 0):
-                return Stretch(norms, is_broken)
-            self._launch("advance", self._batch)
+        return stretch_until(self._look, lambda: self._launch("advance", self._batch), bound, most)
 
     def sample(self, batches: int) -> float:
         """Return the seconds of an iteration from x = 0 on, timed from the moment when all actors are ready."""
+        # All actors are ready when each has the sums of all.
         self.restart(is_first=True)
-        self.meet()
-        # `meet` has summed other numbers.
-        self._project(squares=True)
-        self.synchronize()
         start = now()
         self._launch("advance", self._batch, batches)
         self.synchronize()
@@ -82,6 +71,12 @@ class SolveMember(CaseActor):
         self._device.download(self._part.rows.x[begin - self._first : end - self._first], host)
         self._device.synchronize()
         return host
+
+    def _look(self) -> tuple[float, bool]:
+        """Wait, and return ‖r‖₂ of the recurrence and whether it has broken down."""
+        self._device.download(self._part.states[0], self._host_state)
+        self.synchronize()
+        return float(np.sqrt(self._host_sums[::SUMS].sum())), bool(self._host_state[-1])
 
     def _batch(self) -> None:
         for number in range(CHECK_EVERY):

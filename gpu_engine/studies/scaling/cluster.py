@@ -19,12 +19,12 @@ from gpu_engine.multigpu.cluster.member import CaseActor
 from gpu_engine.multigpu.cluster.product import Act, ProductMember
 from gpu_engine.multigpu.cluster.ranks import Graph, RankMember
 from gpu_engine.multigpu.cluster.solve import ClusterSolve, SolveMember
+from gpu_engine.multigpu.exchange import plan_sums
 from gpu_engine.multigpu.graph_shards import PARTITIONING, whole_rows
 from gpu_engine.multigpu.pagerank_workload import RANKS
 from gpu_engine.multigpu.partition import localize
 from gpu_engine.multigpu.resident import BATCH
 from gpu_engine.multigpu.sampler import REPEATS_MAX, SAMPLE_S, SAMPLES
-from gpu_engine.multigpu.solve_part import N_SUMS
 from gpu_engine.multigpu.solve_run import CHECK_EVERY
 from gpu_engine.multigpu.solve_workload import moved_bytes, verified
 from gpu_engine.multigpu.workload import RANK_PARAMS, Clock, Setting, Workload, WorkloadData, WorkloadName
@@ -165,11 +165,10 @@ class ClusterIterations:
         team.load_parts(spans, folder, setting.exchange, setting.overlap)
         self._solve = ClusterSolve(data.matrix, team)
         stored = sum(part.n_bytes for part in team.parts)
-        sums = N_SUMS * setting.devices * (setting.devices - 1)
         self._fields: dict[str, Any] = {
             "nonzeros_by_device": tuple(span.entries for span in spans),
             "stored_bytes": stored,
-            "exchanged_bytes": 8 * (sums + sum(transfer.elements for transfer in team.transfers)),
+            "exchanged_bytes": 8 * sum(each.elements for each in (*team.transfers, *plan_sums(setting.devices))),
         }
         self.moved_bytes = moved_bytes(stored, data.matrix.n_rows)
 

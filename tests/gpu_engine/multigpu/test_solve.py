@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import InputError, ParameterError
 from gpu_engine.generators import generate
-from gpu_engine.multigpu.solve import SharedSolve, plan_sums
-from gpu_engine.multigpu.solve_part import N_SUMS
+from gpu_engine.multigpu.exchange import SUMS, plan_sums
+from gpu_engine.multigpu.solve import SharedSolve
 from gpu_engine.multigpu.solve_run import CHECK_EVERY
 from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.virtual import virtual_devices
@@ -54,11 +54,11 @@ def test_several_devices_solve_as_one_does(name: str, count: int, overlap: bool)
     alone = SharedSolve(matrix, scheduled_devices(1)).solve(b, 1e-9)
     solve = SharedSolve(matrix, scheduled_devices(count), overlap=overlap)
     for _ in range(2):
-        found = solve.solve(b, 1e-9)
-        assert found.status is Status.CONVERGED
-        assert found.residual == norm_of(matrix, b, found.x) <= found.bound
-        assert abs(found.iterations - alone.iterations) <= CHECK_EVERY
-        np.testing.assert_allclose(found.x, alone.x, rtol=1e-6, atol=1e-9)
+        solution = solve.solve(b, 1e-9)
+        assert solution.status is Status.CONVERGED
+        assert solution.residual == norm_of(matrix, b, solution.x) <= solution.bound
+        assert abs(solution.iterations - alone.iterations) <= CHECK_EVERY
+        np.testing.assert_allclose(solution.x, alone.x, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", seeds(100, always=12))
@@ -105,18 +105,18 @@ def test_iterations_are_those_of_cg() -> None:
     solve = SharedSolve(matrix, scheduled_devices(3))
     solve.begin(b)
     solve.advance(count)
-    found = np.empty_like(x)
-    solve.read(found)
-    np.testing.assert_allclose(found, x, rtol=1e-8, atol=1e-10)
+    solution = np.empty_like(x)
+    solve.read(solution)
+    np.testing.assert_allclose(solution, x, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("shift", [-1.0, -9.0])
 def test_an_indefinite_matrix_is_told(shift: float) -> None:
     stencil = SYSTEMS["stencil"]()
     matrix = CsrMatrix.from_scipy(sp.csr_array(stencil.to_scipy() + shift * sp.eye_array(stencil.n_rows)))
-    found = SharedSolve(matrix, scheduled_devices(2)).solve(right_hand_side(matrix))
-    assert found.status is Status.INDEFINITE
-    assert np.isfinite(found.x).all()
+    solution = SharedSolve(matrix, scheduled_devices(2)).solve(right_hand_side(matrix))
+    assert solution.status is Status.INDEFINITE
+    assert np.isfinite(solution.x).all()
 
 
 def test_numbers_that_are_none_are_told() -> None:
@@ -128,35 +128,35 @@ def test_numbers_that_are_none_are_told() -> None:
 
 def test_few_iterations_are_told() -> None:
     matrix = SYSTEMS["stencil"]()
-    found = SharedSolve(matrix, scheduled_devices(2)).solve(right_hand_side(matrix), 1e-12, maxiter=CHECK_EVERY)
-    assert (found.status, found.iterations) == (Status.ITERATIONS_MAX, CHECK_EVERY)
+    solution = SharedSolve(matrix, scheduled_devices(2)).solve(right_hand_side(matrix), 1e-12, maxiter=CHECK_EVERY)
+    assert (solution.status, solution.iterations) == (Status.ITERATIONS_MAX, CHECK_EVERY)
 
 
 def test_without_b_there_is_nothing_to_do() -> None:
     matrix = SYSTEMS["stencil"]()
-    found = SharedSolve(matrix, scheduled_devices(2)).solve(np.zeros(matrix.n_rows))
-    assert (found.status, found.iterations, found.residual) == (Status.CONVERGED, 0, 0.0)
-    assert not found.x.any()
+    solution = SharedSolve(matrix, scheduled_devices(2)).solve(np.zeros(matrix.n_rows))
+    assert (solution.status, solution.iterations, solution.residual) == (Status.CONVERGED, 0, 0.0)
+    assert not solution.x.any()
 
 
 def test_a_tolerance_beyond_fp64_stagnates() -> None:
     matrix = SYSTEMS["stencil"]()
-    found = SharedSolve(matrix, scheduled_devices(2)).solve(right_hand_side(matrix), 1e-19, maxiter=2000)
-    assert found.status in (Status.STAGNATED, Status.ITERATIONS_MAX)
-    assert found.residual > found.bound
+    solution = SharedSolve(matrix, scheduled_devices(2)).solve(right_hand_side(matrix), 1e-19, maxiter=2000)
+    assert solution.status in (Status.STAGNATED, Status.ITERATIONS_MAX)
+    assert solution.residual > solution.bound
 
 
 def test_each_device_fetches_the_sums_of_all_others() -> None:
     transfers = plan_sums(3)
     assert {(t.source, t.target) for t in transfers} == {(i, j) for i in range(3) for j in range(3) if i != j}
-    assert all((t.begin, t.place, t.elements) == (N_SUMS * t.source, N_SUMS * t.source, N_SUMS) for t in transfers)
+    assert all((t.begin, t.place, t.elements) == (SUMS * t.source, SUMS * t.source, SUMS) for t in transfers)
 
 
 def test_an_exchange_of_the_halo_alone_sends_two_lines_of_a_stencil() -> None:
     matrix = generate("stencil", {"points": 5, "nx": 40, "ny": 40})
     with virtual_devices(simulated([2])) as devices:
         solve = SharedSolve(matrix, devices)
-    assert solve.exchanged_bytes == 8 * (2 * 40 + 2 * N_SUMS)
+    assert solve.exchanged_bytes == 8 * (2 * 40 + 2 * SUMS)
 
 
 def test_what_cannot_be_solved_is_refused() -> None:

@@ -14,10 +14,9 @@ from gpu_engine.multigpu.cluster.actor_pool import Cluster, open_actor_pool
 from gpu_engine.multigpu.cluster.product import ProductMember
 from gpu_engine.multigpu.cluster.transport import TRANSPORTS, Endpoint, Move
 from gpu_engine.multigpu.cut import cut_by_entries
-from gpu_engine.multigpu.exchange import ExchangeName, Transfer
+from gpu_engine.multigpu.exchange import SUMS, ExchangeName, Transfer
 from gpu_engine.multigpu.partition import find_partitioning
 from gpu_engine.multigpu.placement import find_places
-from gpu_engine.multigpu.rank_state import SUMS
 from tests.battery import coo
 from tests.gpu_engine.multigpu.cluster.thread_ray import ThreadRay
 from tests.gpu_engine.multigpu.devices import LoggingDevice

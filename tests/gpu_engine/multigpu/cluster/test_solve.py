@@ -51,10 +51,10 @@ def test_actors_find_the_bits_of_one_process(
     with pool_of(folder, count, transport) as pool:
         solve = team_of(pool, folder, matrix, count, overlap)
         for _ in range(2):
-            found = solve.solve(b, 1e-9)
-            assert (found.status, found.iterations) == (expected.status, expected.iterations)
-            assert found.residuals == expected.residuals
-            assert found.x.tobytes() == expected.x.tobytes()
+            solution = solve.solve(b, 1e-9)
+            assert (solution.status, solution.iterations) == (expected.status, expected.iterations)
+            assert solution.residuals == expected.residuals
+            assert solution.x.tobytes() == expected.x.tobytes()
 
 
 def test_a_sample_is_timed_from_the_start_vector_on(tmp_path: Path) -> None:
