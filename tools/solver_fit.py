@@ -13,8 +13,7 @@ import numpy as np
 
 from gpu_engine.advisor import rank
 from gpu_engine.advisor.gpus import gpu_named
-from gpu_engine.findings.solvers.consistent import consistent
-from gpu_engine.findings.solvers.groups import METHOD, NONE, PRECONDITIONER
+from gpu_engine.findings.solvers.consistent import METHOD, NONE, PRECONDITIONER, consistent
 from gpu_engine.findings.solvers.solve_model import SolveCosts, SolveParts, SystemSize, solve_parts
 from gpu_engine.recordings.files import RECORDED, Recording, read
 from gpu_engine.records import Measurement

@@ -12,7 +12,8 @@ from gpu_engine.advisor import EQUAL
 from gpu_engine.findings.finding import SHARE_MAX
 from gpu_engine.findings.formats.decision import decide, keeps_csr
 from gpu_engine.findings.formats.for_n import KernelCost, best, break_even, crossovers, total_s
-from gpu_engine.findings.solvers.groups import NONE, TITLES, Solve, SolveGroup
+from gpu_engine.findings.solvers.consistent import NONE
+from gpu_engine.findings.solvers.groups import TITLES, Solve, SolveGroup
 from gpu_engine.findings.solvers.solve_model import ERROR, SolveParts, SystemSize, run_iterations, solve_parts
 from gpu_engine.formats import kernel_names
 from gpu_engine.records import Measurement

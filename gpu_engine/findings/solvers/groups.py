@@ -9,10 +9,7 @@ from gpu_engine.competitors.solvers import LIBRARIES
 from gpu_engine.findings.data import FINDINGS_CACHED, StudyData
 from gpu_engine.findings.finding import SHARE_MAX
 from gpu_engine.findings.ranking import Ranking, rank
-from gpu_engine.findings.solvers.consistent import METHOD as METHOD
-from gpu_engine.findings.solvers.consistent import NONE as NONE
-from gpu_engine.findings.solvers.consistent import PRECONDITIONER as PRECONDITIONER
-from gpu_engine.findings.solvers.consistent import RTOL, consistent
+from gpu_engine.findings.solvers.consistent import METHOD, NONE, PRECONDITIONER, RTOL, consistent
 from gpu_engine.findings.solvers.systems import system_texts
 from gpu_engine.records import Measurement, Trace
 from gpu_engine.solvers import METHODS
