@@ -18,6 +18,15 @@ Launch = Callable[[int], None]
 """Function that launches an act the given number of times."""
 
 
+def repeats(seconds: float, batch: int) -> int:
+    """Return the repetitions of a sample from the seconds of one: 1 or complete batches.
+
+    Less than a batch would be launched one by one, so that the time of the host would count.
+    """
+    fit = SAMPLE_S / max(seconds, 1e-7)
+    return max(min(round(fit / batch), REPEATS_MAX // batch), 1) * batch if fit > 1 else 1
+
+
 class Sampler:
     """Timer for acts of a matrix that stays on the devices."""
 
@@ -32,8 +41,9 @@ class Sampler:
 
     def calibrate(self, *launches: Launch) -> None:
         """Set the repetitions per sample from the first launch, then sample every launch once to capture it."""
-        fit = round(SAMPLE_S / max(self.sample(launches[0]), 1e-7)) // self._batch * self._batch
-        self._repeats = max(1, min(REPEATS_MAX // self._batch * self._batch, fit))
+        # The first of all launches may compile.
+        self.sample(launches[0])
+        self._repeats = repeats(self.sample(launches[0]), self._batch)
         for launch in launches:
             self.sample(launch)
 

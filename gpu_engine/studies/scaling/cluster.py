@@ -24,7 +24,7 @@ from gpu_engine.multigpu.graph_shards import PARTITIONING, whole_rows
 from gpu_engine.multigpu.pagerank_workload import RANKS
 from gpu_engine.multigpu.partition import localize
 from gpu_engine.multigpu.resident import BATCH
-from gpu_engine.multigpu.sampler import REPEATS_MAX, SAMPLE_S, SAMPLES
+from gpu_engine.multigpu.sampler import SAMPLES, repeats
 from gpu_engine.multigpu.solve_run import CHECK_EVERY
 from gpu_engine.multigpu.solve_workload import moved_bytes, verified
 from gpu_engine.multigpu.workload import RANK_PARAMS, Clock, Setting, Workload, WorkloadData, WorkloadName
@@ -65,8 +65,7 @@ class ClusterIteration:
         x = np.full(self._expected.y.size, POISON)
         self._team.read(x)
         self._fields["max_error"] = check(self._expected, x)
-        fit = round(SAMPLE_S / max(self._sample("advance"), 1e-7)) // BATCH * BATCH
-        self._repeats = max(1, min(REPEATS_MAX // BATCH * BATCH, fit))
+        self._repeats = repeats(self._sample("advance"), BATCH)
         for act in ("advance", *self._phases):
             self._sample(act)
 
@@ -176,8 +175,7 @@ class ClusterIterations:
         """Solve and verify; raise ParameterError if CG cannot solve the system."""
         self._fields |= verified(self._solve, self._data)
         self._solve.begin(self._data.reference.y)
-        fit = round(SAMPLE_S / max(self._solve.sample(1), 1e-7)) // CHECK_EVERY
-        self._batches = max(1, min(REPEATS_MAX // CHECK_EVERY, fit))
+        self._batches = max(repeats(self._solve.sample(1), CHECK_EVERY) // CHECK_EVERY, 1)
 
     def turn(self) -> float:
         """Return the seconds of an iteration."""
