@@ -11,7 +11,8 @@ import numpy as np
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.formats import find_kernel
 from gpu_engine.operators.build import Side, Source, unpacked
-from gpu_engine.operators.choice import Choice
+from gpu_engine.operators.choice import SHARED, Choice
+from gpu_engine.operators.columns import ColumnProduct
 from gpu_engine.operators.operands import check_dense, is_tensor, number
 from gpu_engine.operators.products import Product
 from gpu_engine.operators.solves import Solves
@@ -59,8 +60,9 @@ class Operator(Solves):
         self._other = self if side.mirrors else other
         self._making = Lock()
         self._solvers = {}
+        self._columns: ColumnProduct | None = None
         with source.current():
-            self._product = Product(source.vectors, self._built.launch, self.shape[0])
+            self._product = Product(source.vectors, self._built.launch, self.shape[0], self._column_product)
 
     @property
     def kernel(self) -> str:
@@ -149,13 +151,20 @@ class Operator(Solves):
         """Return Aᴴ·x, which is Aᵀ·x, for x [n_rows] or [n_rows, 1]."""
         return self.T.matvec(x)
 
-    def matmat(self, X: Any) -> Any:
-        """Return A·X for X [n_cols, k], column by column: [n_rows, k] of the kind of X."""
-        return self._multiply(X, None, 1.0, 0.0, has_columns=True)
+    def matmat(self, X: Any, out: Any = None, alpha: complex = 1.0, beta: complex = 0.0) -> Any:
+        """Compute Y := α·A·X + β·Y by one SpMM and return Y: `out`, or a new row-major matrix of the kind of X.
 
-    def rmatmat(self, X: Any) -> Any:
-        """Return Aᴴ·X, which is Aᵀ·X, for X [n_rows, k]."""
-        return self.T.matmat(X)
+        X    [n_cols, k]; row-major float64 is read where it is, even if its rows are further apart than k
+        out  row or column major; otherwise as in `matvec`
+
+        Column j has not the same bits as A·x. Across the storage order without a transposed copy, each column takes an
+        SpMV. On a GPU the first call for a number of columns allocates.
+        """
+        return self._multiply(X, out, alpha, beta, has_columns=True)
+
+    def rmatmat(self, X: Any, out: Any = None, alpha: complex = 1.0, beta: complex = 0.0) -> Any:
+        """Compute Y := α·Aᴴ·X + β·Y, where Aᴴ is Aᵀ, for X [n_rows, k]; see `matmat`."""
+        return self.T.matmat(X, out, alpha, beta)
 
     def dot(self, x: Any) -> Any:
         """Return A·x for vectors and matrices; for operators and numbers a lazy operator of the library."""
@@ -210,6 +219,19 @@ class Operator(Solves):
                 )
         self._product.run(source, y, alpha, beta)
         return vectors.answer(y, x) if out is None else out
+
+    @property
+    def column_kernel(self) -> str | None:
+        """Name of the kernel for several columns, `format/variant`; None if each column takes an SpMV."""
+        with self._source.current(), self._product.lock:
+            columns = self._column_product()
+        return None if columns is None else columns.kernel
+
+    def _column_product(self) -> ColumnProduct | None:
+        """Return the SpMM, made at the first call; None if only the arrays of the transpose may be used."""
+        if self._columns is None and self.kernel != SHARED:
+            self._columns = ColumnProduct(self.vectors, self._by_rows())
+        return self._columns
 
     def _multiply(self, x: Any, out: Any, alpha: Any, beta: Any, has_columns: bool) -> Any:
         alpha, beta = number(alpha, "alpha"), number(beta, "beta")

@@ -1,11 +1,13 @@
 """Product: y := α·A·x + β·y with one kernel, for real or complex vectors of any stride, and for several columns."""
 
+from collections.abc import Callable
 from threading import RLock
 from typing import Any
 
 from gpu_engine.formats.base import Launch
 from gpu_engine.operators import scaling
-from gpu_engine.operators.vectors import FP64, Vectors
+from gpu_engine.operators.columns import ColumnProduct
+from gpu_engine.operators.vectors import COMPLEX, FP64, Vectors
 
 
 class Product:
@@ -14,9 +16,12 @@ class Product:
     room  float64 [n_rows]; one thread at a time multiplies and holds `lock`, because buffer and layout serve one SpMV
     """
 
-    def __init__(self, vectors: Vectors, launch: Launch, n_rows: int) -> None:
+    def __init__(
+        self, vectors: Vectors, launch: Launch, n_rows: int, columns: Callable[[], ColumnProduct | None]
+    ) -> None:
+        """Bind the launch of an SpMV; columns: its SpMM, or None if each column takes an SpMV."""
         self.room = vectors.empty(n_rows)
-        self._xp, self._launch = vectors.xp, launch
+        self._xp, self._launch, self._columns = vectors.xp, launch, columns
         self._scale = scaling.bound(vectors.backend, n_rows)
         self.lock = RLock()
 
@@ -27,9 +32,25 @@ class Product:
         """
         if x.ndim == 1:
             self._vector(x, y, alpha, beta)
-            return
-        for column in range(x.shape[1]):
-            self._vector(x[:, column], y[:, column], alpha, beta)
+        elif x.shape[1] < 2 or not self._several(x, y, alpha, beta):
+            for column in range(x.shape[1]):
+                self._vector(x[:, column], y[:, column], alpha, beta)
+
+    def _several(self, x: Any, y: Any, alpha: complex, beta: complex) -> bool:
+        """Compute Y := α·A·X + β·Y by one SpMM if there is one; return whether."""
+        if isinstance(alpha, complex) or isinstance(beta, complex):
+            return False
+        if y.dtype != FP64:
+            if x.dtype.kind != "c" or not y.flags.c_contiguous:
+                return False
+            # Real and imaginary parts are columns of their own.
+            x, y = self._xp.ascontiguousarray(x, COMPLEX).view(FP64), y.view(FP64)
+        with self.lock:
+            columns = self._columns()
+            if columns is None:
+                return False
+            columns.run(x, y, alpha, beta)
+        return True
 
     def run_plain(self, x: Any, y: Any, alpha: float, beta: float) -> None:
         """Compute y := α·A·x + β·y for contiguous float64 vectors; α = 0 does not read x, β = 0 does not read y."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.formats.base import transpose
+from gpu_engine.formats.csr.layout import CsrLayout
 from gpu_engine.operators.build import Built, Source, Wish
 from gpu_engine.operators.matrices import wrap_arrays
 from gpu_engine.operators.operands import is_tensor
@@ -247,9 +248,10 @@ class Solves:
     def _by_rows(self) -> Any:
         """Return the matrix of this operator by rows."""
         if "rows" not in self._solvers:
-            stored = self._source.wrapped.stored
+            stored, layout = self._source.wrapped.stored, self._built.layout
             is_by_rows = self._source.wrapped.by_columns == self._transposed
-            self._solvers["rows"] = stored if is_by_rows else transpose(stored)
+            copied = layout.to_csr() if isinstance(layout, CsrLayout) else None
+            self._solvers["rows"] = stored if is_by_rows else copied or transpose(stored)
         return self._solvers["rows"]
 
     def _preconditioner(self, given: Any, system: System) -> Preconditioner | None:

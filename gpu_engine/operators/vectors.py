@@ -102,7 +102,8 @@ class Vectors:
     def written(self, vector: Any, shape: tuple[int, ...], is_complex: bool) -> Any:
         """Return `out` as an array that shares its memory; raises ParameterError if it cannot hold the result.
 
-        It must have this shape, be contiguous, lie on the device, and be float64, or complex128 for a complex result.
+        It must have this shape, be contiguous (a matrix in either order), lie on the device, and be float64, or
+        complex128 for a complex result.
         """
         array = vector if type(vector) is self.kind else self.native(vector, "out")
         if array.shape != shape:
@@ -113,7 +114,7 @@ class Vectors:
             )
         if array.dtype not in (FP64, COMPLEX):
             raise ParameterError(f"out is {array.dtype}; expected float64. Pass such an out, or omit out=.")
-        if not array.flags.c_contiguous:
+        if not (array.flags.c_contiguous or array.flags.f_contiguous):
             raise ParameterError("out must be contiguous. Pass such an out, or omit out=.")
         return array
 

@@ -229,3 +229,52 @@ def test_solvers_of_cupyx_take_it_as_it_is(solver: str) -> None:
         found, info = getattr(linalg, solver)(linear, b, rtol=1e-12)
         assert info == 0
         np.testing.assert_allclose(found.get(), wanted, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["band", "power_law", "empty_rows_and_columns", "one_dense_row"])
+def test_several_columns_of_any_order(name: str) -> None:
+    host = BATTERY[name]()
+    op, matrix = operator(host.on(cupy)), host.to_scipy()
+    for k in (2, 5, 32):
+        x = np.random.default_rng(k).uniform(-1.0, 1.0, (host.n_cols, k))
+        wide = cupy.zeros((host.n_cols, k + 3))
+        wide[:, 1 : k + 1] = cupy.asarray(x)
+        for given in (cupy.asarray(x), cupy.asfortranarray(cupy.asarray(x)), wide[:, 1 : k + 1]):
+            for order in ("C", "F"):
+                out = cupy.full((host.n_rows, k), POISON, order=order)
+                assert op.matmat(given, out=out) is out
+                np.testing.assert_allclose(out.get(), matrix @ x, atol=1e-9)
+                op.matmat(given, out=out, alpha=-2.0, beta=0.5)
+                np.testing.assert_allclose(out.get(), -1.5 * (matrix @ x), atol=1e-9)
+        back = np.random.default_rng(k).uniform(-1.0, 1.0, (host.n_rows, k))
+        np.testing.assert_allclose((op.T @ cupy.asarray(back)).get(), matrix.T @ back, atol=1e-9)
+        np.testing.assert_allclose((op @ cupy.asarray(x + 1j)).get(), matrix @ (x + 1j), atol=1e-9)
+
+
+def test_several_columns_are_captured() -> None:
+    host = BATTERY["power_law"]()
+    op, x = operator(host.on(cupy)), cupy.ones((host.n_cols, 6))
+    out = cupy.empty((host.n_rows, 6))
+    op.matmat(x, out=out)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        stream.begin_capture()
+        op.matmat(x, out=out)
+        graph = stream.end_capture()
+        out.fill(POISON)
+        x.fill(2.0)
+        graph.launch(stream)
+    stream.synchronize()
+    np.testing.assert_allclose(out.get(), host.to_scipy() @ np.full((host.n_cols, 6), 2.0), atol=1e-9)
+
+
+def test_lobpcg_of_cupyx_takes_it_as_it_is() -> None:
+    import scipy.sparse
+    from cupyx.scipy.sparse import csr_matrix, linalg
+
+    line = scipy.sparse.diags_array([-1.0, 2.0, -1.0], offsets=(-1, 0, 1), shape=(200, 200))
+    matrix = csr_matrix(scipy.sparse.csr_matrix(line))
+    start = cupy.asarray(np.random.default_rng(0).standard_normal((200, 4)))
+    found, _ = linalg.lobpcg(operator(matrix), start.copy(), largest=True, tol=1e-9, maxiter=500)
+    expected, _ = linalg.lobpcg(matrix, start.copy(), largest=True, tol=1e-9, maxiter=500)
+    np.testing.assert_allclose(found.get(), expected.get(), rtol=1e-10)

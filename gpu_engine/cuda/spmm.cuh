@@ -1,0 +1,65 @@
+#pragma once
+#include "common.cuh"
+
+constexpr int SPMM_BLOCK = 256;
+
+/// Place of a lane: its group, the first of its V columns, and which part of the nonzeros it adds up. A group has
+/// split · width lanes, neighbours along the columns.
+template <int V> struct Lane {
+  long long group;
+  int column, part;
+  bool is_active, writes;
+
+  __device__ __forceinline__ Lane(int k, int width, int split) {
+    const int size = width * split, thread = threadIdx.x;
+    group = (long long)blockIdx.x * (SPMM_BLOCK / size) + thread / size;
+    column = (blockIdx.y * width + thread % width) * V;
+    part = thread % size / width;
+    is_active = column < k;
+    writes = is_active && part == 0;
+  }
+};
+
+/// V neighbouring columns of a row of A·X.
+template <int V> struct Columns {
+  double sum[V] = {};
+
+  /// Adds the nonzeros begin, begin + step, … below end; x points to the first of the columns in row 0 of X.
+  template <typename Pointer>
+  __device__ __forceinline__ void add(Pointer begin, Pointer end, int step, const int *__restrict__ indices,
+                                      const double *__restrict__ values, const double *__restrict__ x, long long ldx) {
+#pragma unroll 4
+    for (Pointer entry = begin; entry < end; entry += step) {
+      const double value = stream(values + entry);
+      const double *const row = x + stream(indices + entry) * ldx;
+      if (V == 2) {
+        const double2 pair = *reinterpret_cast<const double2 *>(row);
+        sum[0] += value * pair.x;
+        sum[V - 1] += value * pair.y;
+      } else
+        sum[0] += value * *row;
+    }
+  }
+
+  /// Adds up the parts of a group in a fixed order; its first `width` lanes hold the sums. All lanes of the warp call it.
+  __device__ __forceinline__ void join(int width, int split) {
+    for (int offset = width * split / 2; offset >= width; offset /= 2)
+#pragma unroll
+      for (int v = 0; v < V; ++v)
+        sum[v] += __shfl_down_sync(FULL_WARP, sum[v], offset);
+  }
+
+  /// y := α·sum + β·y. With α = 0 or β = 0, the sum or y counts as 0, even if it is not a number.
+  __device__ __forceinline__ void write(double alpha, double beta, double *__restrict__ y) const {
+    double out[V];
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      out[v] = alpha == 0.0 ? 0.0 : alpha * sum[v];
+      if (beta != 0.0) out[v] += beta * y[v];
+    }
+    if (V == 2)
+      __stcs(reinterpret_cast<double2 *>(y), make_double2(out[0], out[V - 1]));
+    else
+      __stcs(y, out[0]);
+  }
+};

@@ -1,0 +1,62 @@
+"""ColumnProduct: Y := α·A·X + β·Y for X of several columns, of any order and dtype."""
+
+from typing import Any
+
+from gpu_engine import spmm
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.operators.vectors import FP64, Vectors
+from gpu_engine.spmm import order
+from gpu_engine.spmm.operands import is_column_major, is_row_major
+
+BOUND_MAX = 4
+"""Numbers of columns whose launches are kept, each with a buffer for rows that are cut."""
+
+
+class ColumnProduct:
+    """SpMM with the matrix of an operator; one thread at a time calls it, because it has buffers.
+
+    Row-major float64 matrices are read and written where they are, others by way of row-major copies.
+    """
+
+    def __init__(self, vectors: Vectors, matrix: CsrMatrix) -> None:
+        self._xp, self._backend = vectors.xp, vectors.backend
+        self._kernel = spmm.kernel_for(matrix, self._backend)
+        self._layout = self._kernel.store(matrix)
+        self._bound: dict[int, spmm.SpmmLaunch] = {}
+
+    @property
+    def kernel(self) -> str:
+        """Name of the kernel, `format/variant`."""
+        return self._kernel.name
+
+    def run(self, x: Any, y: Any, alpha: float, beta: float) -> None:
+        """Compute Y := α·A·X + β·Y for real X [n_cols, k] and float64 Y [n_rows, k] of one device."""
+        launch = self._launch(y.shape[1])
+        # With α = 0 no kernel reads X, whatever its dtype and order.
+        is_read = alpha != 0.0
+        if is_row_major(y):
+            launch(self._by_rows(x) if is_read else y, y, alpha, beta)
+            return
+        product = self._xp.empty(y.shape, FP64)
+        launch(self._by_rows(x) if is_read else product, product, alpha, 0.0)
+        if self._backend == "cuda" and is_column_major(y):
+            order.to_columns(product, y, beta)
+        else:
+            y[...] = beta * y + product if beta else product
+
+    def _by_rows(self, x: Any) -> Any:
+        """Return X as a row-major float64 matrix."""
+        if x.dtype != FP64 or self._backend == "cpu" or not is_column_major(x):
+            return x if x.dtype == FP64 and is_row_major(x) else self._xp.ascontiguousarray(x, FP64)
+        if is_row_major(x):
+            return x
+        rows = self._xp.empty(x.shape, FP64)
+        order.to_rows(x, rows)
+        return rows
+
+    def _launch(self, k: int) -> spmm.SpmmLaunch:
+        if k not in self._bound:
+            if len(self._bound) == BOUND_MAX:
+                del self._bound[next(iter(self._bound))]
+            self._bound[k] = self._kernel.bound(self._backend, self._layout, k)
+        return self._bound[k]

@@ -1,0 +1,32 @@
+"""SpMM, Y := α·A·X + β·Y with a dense X of k columns: KERNELS, and the choice of one.
+
+    base       the contract; one module per kernel, its CUDA source beside it
+    groups     how columns and nonzeros are spread over the lanes of a warp
+    operands   order, leading dimension, and alignment of X and Y
+    order      column-major X and Y, by transposed copies
+
+Inside, X and Y are row major: with k ≥ 4 a row of X fills whole memory sectors. Column j of A·X has other bits than
+A·x, because the nonzeros of a row are added up in another order.
+"""
+
+from collections.abc import Sequence
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.formats.base import max_row_length
+from gpu_engine.spmm import rows, segments
+from gpu_engine.spmm.base import SpmmKernel, SpmmLaunch
+
+__all__ = ["KERNELS", "SpmmKernel", "SpmmLaunch", "kernel_for", "kernels_on"]
+
+KERNELS: Sequence[SpmmKernel] = (rows.KERNEL, segments.KERNEL)
+
+
+def kernels_on(backend: str) -> tuple[SpmmKernel, ...]:
+    """Return the kernels of a backend, `cpu` or `cuda`."""
+    return tuple(kernel for kernel in KERNELS if kernel.runs_on(backend))
+
+
+def kernel_for(matrix: CsrMatrix, backend: str) -> SpmmKernel:
+    """Return the kernel for a matrix: on a GPU, rows are cut only if one is longer than a segment."""
+    is_cut = backend == "cuda" and max_row_length(matrix) > segments.SEGMENT
+    return segments.KERNEL if is_cut else rows.KERNEL

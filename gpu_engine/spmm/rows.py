@@ -1,0 +1,71 @@
+"""csr/rows: a group of lanes per row, for rows of similar length; on a CPU one thread per row."""
+
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.cuda.load import CudaSource
+from gpu_engine.formats.base import POINTERS
+from gpu_engine.formats.csr.layout import CsrLayout
+from gpu_engine.host.jit import numba
+from gpu_engine.spmm.base import SpmmKernel, SpmmLaunch
+from gpu_engine.spmm.groups import BLOCK, Groups, groups_for
+from gpu_engine.spmm.operands import is_paired, leading
+
+SOURCE = CudaSource(
+    __package__, "rows.cu", tuple(f"spmm_rows<{vector}, {pointer}>" for vector in (1, 2) for pointer in POINTERS)
+)
+
+
+def _cuda(layout: CsrLayout, k: int) -> SpmmLaunch:
+    matrix = layout.matrix
+    mean, arrays = matrix.nnz / max(matrix.n_rows, 1), (np.int32(matrix.n_rows), *layout.arrays)
+
+    def launch(x: Any, y: Any, alpha: float, beta: float) -> None:
+        groups = groups_for(k, mean, is_paired(x, y))
+        run(f"spmm_rows<{groups.vector}, {layout.pointer}>", groups, matrix.n_rows, arrays, x, y, alpha, beta)
+
+    return launch
+
+
+def run(
+    kernel: str, groups: Groups, rows: int, arrays: tuple[Any, ...], x: Any, y: Any, alpha: float, beta: float
+) -> None:
+    """Launch a kernel of rows.cu for `rows` groups of lanes; nothing for an empty Y."""
+    k = y.shape[1]
+    if rows and k:
+        shape = np.int32(k), np.int32(groups.width), np.int32(groups.split)
+        scaled = (np.float64(alpha), x, np.int64(leading(x)), np.float64(beta), y, np.int64(leading(y)))
+        SOURCE.function(kernel)(groups.grid(rows, k), (BLOCK,), (*arrays, *shape, *scaled))
+
+
+@numba.njit(parallel=True, cache=True)
+def _rows(indptr: Any, indices: Any, values: Any, x: Any, y: Any, alpha: float, beta: float) -> None:
+    k = y.shape[1]
+    for row in numba.prange(y.shape[0]):
+        if beta == 0.0:
+            for j in range(k):
+                y[row, j] = 0.0
+        elif beta != 1.0:
+            for j in range(k):
+                y[row, j] *= beta
+        if alpha != 0.0:
+            for entry in range(indptr[row], indptr[row + 1]):
+                value, column = alpha * values[entry], indices[entry]
+                for j in range(k):
+                    y[row, j] += value * x[column, j]
+
+
+def _cpu(layout: CsrLayout, x: Any, y: Any, alpha: float, beta: float) -> None:
+    _rows(*layout.arrays, x, y, alpha, beta)
+
+
+KERNEL = SpmmKernel(
+    "csr/rows",
+    "A group of lanes per row; on a CPU one thread per row.",
+    CsrLayout.from_csr,
+    lambda matrix: matrix.stored_bytes,
+    cpu=_cpu,
+    cuda=_cuda,
+    source=SOURCE,
+)

@@ -1,0 +1,35 @@
+#include "spmm.cuh"
+
+/// Y := α·A·X + β·Y for rows of one segment; a group of lanes computes a segment, and `sums` gets those of longer rows.
+template <int V, typename Pointer>
+__global__ void __launch_bounds__(SPMM_BLOCK)
+    spmm_segments(int segments, const Pointer *__restrict__ begins, const int *__restrict__ targets,
+                  const int *__restrict__ indices, const double *__restrict__ values, int k, int width, int split,
+                  double alpha, const double *__restrict__ x, long long ldx, double beta, double *__restrict__ y,
+                  long long ldy, double *__restrict__ sums) {
+  const Lane<V> lane(k, width, split);
+  const bool has_segment = lane.group < segments;
+  Columns<V> total;
+  if (has_segment && lane.is_active && alpha != 0.0)
+    total.add(begins[lane.group] + lane.part, begins[lane.group + 1], split, indices, values, x + lane.column, ldx);
+  total.join(width, split);
+  if (!has_segment || !lane.writes) return;
+  const int target = targets[lane.group];
+  if (target >= 0)
+    total.write(alpha, beta, y + target * ldy + lane.column);
+  else
+    total.write(1.0, 0.0, sums + (long long)~target * k + lane.column);
+}
+
+/// y := α·(sum of the segments) + β·y of the rows that are cut, in the order of the segments; a lane per element.
+__global__ void __launch_bounds__(SPMM_BLOCK)
+    join_segments(int rows, const int *__restrict__ cut, const int *__restrict__ firsts,
+                  const double *__restrict__ sums, int k, int width, double alpha, double beta, double *__restrict__ y,
+                  long long ldy) {
+  const Lane<1> lane(k, width, 1);
+  if (lane.group >= rows || !lane.writes) return;
+  Columns<1> total;
+  for (int segment = firsts[lane.group]; segment < firsts[lane.group + 1]; ++segment)
+    total.sum[0] += sums[(long long)segment * k + lane.column];
+  total.write(alpha, beta, y + cut[lane.group] * ldy + lane.column);
+}

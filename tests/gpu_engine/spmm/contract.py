@@ -1,0 +1,90 @@
+"""What every kernel of SpMM must do, by value, on either backend."""
+
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.spmm import SpmmKernel
+from gpu_engine.verify import EPSILON, POISON
+
+COLUMNS = (0, 1, 2, 3, 5, 8, 9, 16, 17, 32, 33, 100)
+SCALES = ((1.0, 0.0), (-2.5, 0.0), (1.0, 1.0), (0.5, -0.75), (0.0, 0.0), (0.0, 2.0))
+"""Values of α and β."""
+
+
+def to_host(array: Any) -> Any:
+    return array if isinstance(array, np.ndarray) else array.get()
+
+
+def dense_matrix(rows: int, columns: int, seed: int) -> Any:
+    """Numbers of both signs."""
+    return np.random.default_rng(seed).uniform(-1.0, 1.0, (rows, columns))
+
+
+def within(xp: Any, array: Any, before: int, after: int) -> Any:
+    """The array on the device, between further columns of POISON."""
+    rows, columns = array.shape
+    room = xp.full((rows, before + columns + after), POISON)
+    room[:, before : before + columns] = xp.asarray(array)
+    return room[:, before : before + columns]
+
+
+def check_kernel(kernel: SpmmKernel, backend: str, matrix: CsrMatrix, host: CsrMatrix, xp: Any) -> None:
+    """A layout holds the bytes it says, and its products are right for all numbers of columns, strides, α and β."""
+    layout = kernel.store(matrix)
+    assert 12 * host.nnz <= layout.stored_bytes <= kernel.bytes_needed(matrix)
+    for k in COLUMNS:
+        launch, x = kernel.bound(backend, layout, k), dense_matrix(host.n_cols, k, seed=k)
+        for before, after in ((0, 0), (0, 1), (1, 1), (2, 2)):
+            check_product(launch, host, x, (1.0, 0.0), xp, before, after)
+        for scale in SCALES:
+            check_product(launch, host, x, scale, xp)
+
+
+def check_product(
+    launch: Any, host: CsrMatrix, x: Any, scale: tuple[float, float], xp: Any, before: int = 0, after: int = 0
+) -> None:
+    """Y is right, has the same bits in a second run, and nothing beside it is written."""
+    (alpha, beta), k = scale, x.shape[1]
+    start = dense_matrix(host.n_rows, k, seed=1000 + k) if beta else np.full((host.n_rows, k), POISON)
+    # What α = 0 does not read may be anything.
+    read = np.full_like(x, POISON) if alpha == 0.0 else x
+    y = within(xp, start, before, after)
+    launch(within(xp, read, before, after), y, alpha, beta)
+    again = within(xp, start, before, after)
+    launch(within(xp, read, before, after), again, alpha, beta)
+    found, room = to_host(y), to_host(y.base if y.base is not None else y)
+    assert found.tobytes() == to_host(again).tobytes()
+    assert np.isnan(np.delete(room, slice(before, before + k), axis=1)).all()
+    csr, lengths = host.to_scipy(), np.diff(host.indptr)
+    expected = (alpha * (csr @ x) if alpha else 0.0 * (csr @ x)) + (beta * start if beta else 0.0)
+    size = abs(alpha) * (abs(csr) @ abs(x)) + (abs(beta * start) if beta else 0.0)
+    assert (abs(found - expected) <= 2.0 * (lengths[:, None] + 3.0) * EPSILON * size).all()
+
+
+def check_not_finite(kernel: SpmmKernel, backend: str, matrix: CsrMatrix, host: CsrMatrix, xp: Any) -> None:
+    """∞ and NaN of one column stay in it, and in the rows that read them."""
+    x = dense_matrix(host.n_cols, 6, seed=6)
+    places = [place for place in (0, host.n_cols // 2, host.n_cols - 1) if 0 <= place < host.n_cols]
+    x[places, 3] = [np.inf, np.nan, -np.inf][: len(places)]
+    y = xp.full((host.n_rows, 6), POISON)
+    with np.errstate(invalid="ignore"):
+        kernel.bound(backend, kernel.store(matrix), 6)(xp.asarray(x), y, 1.0, 0.0)
+        expected = host.to_scipy() @ x
+    found, finite = to_host(y), np.isfinite(expected)
+    np.testing.assert_array_equal(np.where(finite, 0.0, found), np.where(finite, 0.0, expected))
+    np.testing.assert_allclose(found[finite], expected[finite], rtol=1e-9, atol=1e-9)
+
+
+def finds_corruption(kernel: SpmmKernel, backend: str, host: CsrMatrix, xp: Any, upload: Any) -> bool:
+    """Whether `check_product` refuses the products of a matrix with one value changed by a millionth."""
+    values = host.values.copy()
+    values[values.size // 2] *= 1 + 1e-6
+    changed = CsrMatrix(host.n_rows, host.n_cols, host.indptr, host.indices, values)
+    launch = kernel.bound(backend, kernel.store(upload(changed)), 4)
+    try:
+        check_product(launch, host, dense_matrix(host.n_cols, 4, seed=4), (1.0, 0.0), xp)
+    except AssertionError:
+        return True
+    return False

@@ -1,0 +1,66 @@
+"""KERNELS × BATTERY on the CPU; the layout of segments; the choice of a kernel."""
+
+import numpy as np
+import pytest
+
+from gpu_engine import spmm
+from gpu_engine.errors import KernelError
+from gpu_engine.spmm import SpmmKernel, rows, segments
+from tests.battery import BATTERY, dense, with_row_lengths
+from tests.gpu_engine.spmm import contract
+
+on_cpu = pytest.mark.parametrize("kernel", spmm.kernels_on("cpu"), ids=lambda kernel: kernel.name)
+
+
+@on_cpu
+@pytest.mark.parametrize("name", BATTERY)
+def test_products(kernel: SpmmKernel, name: str) -> None:
+    matrix = BATTERY[name]()
+    contract.check_kernel(kernel, "cpu", matrix, matrix, np)
+    contract.check_not_finite(kernel, "cpu", matrix, matrix, np)
+
+
+@on_cpu
+def test_corrupted_value_is_found(kernel: SpmmKernel) -> None:
+    assert contract.finds_corruption(kernel, "cpu", BATTERY["band"](), np, lambda matrix: matrix)
+
+
+@pytest.mark.parametrize("name", BATTERY)
+def test_segments_cover_each_nonzero_once_and_in_order(name: str) -> None:
+    matrix = BATTERY[name]()
+    layout = segments.CsrSegments.from_csr(matrix)
+    sizes = np.diff(layout.begins)
+    assert layout.begins.dtype == matrix.indptr.dtype
+    assert (layout.begins[0], layout.begins[-1]) == (0, matrix.nnz)
+    assert ((sizes >= 0) & (sizes <= segments.SEGMENT)).all()
+    assert layout.stored_bytes <= segments.bytes_needed(matrix)
+    parts = layout.targets < 0
+    np.testing.assert_array_equal(~layout.targets[parts], np.arange(layout.firsts[-1]))
+    row = np.empty(sizes.size, dtype=np.int64)
+    row[~parts] = layout.targets[~parts]
+    row[parts] = np.repeat(layout.cut, np.diff(layout.firsts))
+    np.testing.assert_array_equal(np.bincount(row, sizes, matrix.n_rows), np.diff(matrix.indptr))
+    np.testing.assert_array_equal(np.unique(row), np.arange(matrix.n_rows))
+    assert (np.diff(row) >= 0).all()
+
+
+def test_segments_of_a_row_have_similar_lengths() -> None:
+    layout = segments.CsrSegments.from_csr(with_row_lengths([128, 129, 300, 0], 400, seed=1))
+    np.testing.assert_array_equal(np.diff(layout.begins), [128, 64, 65, 100, 100, 100, 0])
+    np.testing.assert_array_equal(layout.targets, [0, -1, -2, -3, -4, -5, 3])
+
+
+def test_long_rows_are_cut_on_a_gpu_only() -> None:
+    short, long = dense([[1, 2], [0, 3]]), with_row_lengths([3, segments.SEGMENT + 1], 200, seed=2)
+    assert spmm.kernel_for(short, "cuda") is rows.KERNEL
+    assert spmm.kernel_for(long, "cuda") is segments.KERNEL
+    assert spmm.kernel_for(long, "cpu") is rows.KERNEL
+
+
+def test_a_kernel_of_another_backend_is_refused() -> None:
+    with pytest.raises(KernelError):
+        segments.KERNEL.bound("cpu", None, 2)
+
+
+def test_names_are_distinct() -> None:
+    assert len({kernel.name for kernel in spmm.KERNELS}) == len(spmm.KERNELS)
