@@ -20,6 +20,16 @@ template <int V> struct Lane {
   }
 };
 
+/// Loads V neighbouring elements, two of which are aligned.
+template <int V> __device__ __forceinline__ void load(const double *__restrict__ from, double (&to)[V]) {
+  if (V == 2) {
+    const double2 pair = *reinterpret_cast<const double2 *>(from);
+    to[0] = pair.x;
+    to[V - 1] = pair.y;
+  } else
+    to[0] = *from;
+}
+
 /// V neighbouring columns of a row of A·X.
 template <int V> struct Columns {
   double sum[V] = {};
@@ -30,15 +40,17 @@ template <int V> struct Columns {
                                       const double *__restrict__ values, const double *__restrict__ x, long long ldx) {
 #pragma unroll 4
     for (Pointer entry = begin; entry < end; entry += step) {
-      const double value = stream(values + entry);
-      const double *const row = x + stream(indices + entry) * ldx;
-      if (V == 2) {
-        const double2 pair = *reinterpret_cast<const double2 *>(row);
-        sum[0] += value * pair.x;
-        sum[V - 1] += value * pair.y;
-      } else
-        sum[0] += value * *row;
+      double factor[V];
+      load<V>(x + stream(indices + entry) * ldx, factor);
+      add(stream(values + entry), factor);
     }
+  }
+
+  /// Adds value · factor.
+  __device__ __forceinline__ void add(double value, const double (&factor)[V]) {
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      sum[v] += value * factor[v];
   }
 
   /// Adds up the parts of a group in a fixed order; its first `width` lanes hold the sums. All lanes of the warp call it.

@@ -6,7 +6,7 @@ from gpu_engine import spmm
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.operators.vectors import FP64, Vectors
 from gpu_engine.spmm import order
-from gpu_engine.spmm.operands import is_column_major, is_row_major
+from gpu_engine.spmm.operands import is_row_major
 
 BOUND_MAX = 4
 """Numbers of columns whose launches are kept, each with a buffer for rows that are cut."""
@@ -32,27 +32,14 @@ class ColumnProduct:
     def run(self, x: Any, y: Any, alpha: float, beta: float) -> None:
         """Compute Y := α·A·X + β·Y for real X [n_cols, k] and float64 Y [n_rows, k] of one device."""
         launch = self._launch(y.shape[1])
+        product = y if is_row_major(y) else self._xp.empty(y.shape, FP64)
         # With α = 0 no kernel reads X, whatever its dtype and order.
-        is_read = alpha != 0.0
-        if is_row_major(y):
-            launch(self._by_rows(x) if is_read else y, y, alpha, beta)
-            return
-        product = self._xp.empty(y.shape, FP64)
-        launch(self._by_rows(x) if is_read else product, product, alpha, 0.0)
-        if self._backend == "cuda" and is_column_major(y):
-            order.to_columns(product, y, beta)
+        rows = order.row_major(x) if alpha != 0.0 else product
+        if product is y:
+            launch(rows, y, alpha, beta)
         else:
-            y[...] = beta * y + product if beta else product
-
-    def _by_rows(self, x: Any) -> Any:
-        """Return X as a row-major float64 matrix."""
-        if x.dtype != FP64 or self._backend == "cpu" or not is_column_major(x):
-            return x if x.dtype == FP64 and is_row_major(x) else self._xp.ascontiguousarray(x, FP64)
-        if is_row_major(x):
-            return x
-        rows = self._xp.empty(x.shape, FP64)
-        order.to_rows(x, rows)
-        return rows
+            launch(rows, product, alpha, 0.0)
+            order.to_columns(product, y, beta)
 
     def _launch(self, k: int) -> spmm.SpmmLaunch:
         if k not in self._bound:

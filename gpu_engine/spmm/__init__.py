@@ -3,7 +3,7 @@
     base       the contract; one module per kernel, its CUDA source beside it
     groups     how columns and nonzeros are spread over the lanes of a warp
     operands   order, leading dimension, and alignment of X and Y
-    order      column-major X and Y, by transposed copies
+    order      copies between row-major and column-major X and Y
 
 Inside, X and Y are row major: with k ≥ 4 a row of X fills whole memory sectors. Column j of A·X has other bits than
 A·x, because the nonzeros of a row are added up in another order.
@@ -13,12 +13,12 @@ from collections.abc import Sequence
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.formats.base import max_row_length
-from gpu_engine.spmm import rows, segments
-from gpu_engine.spmm.base import SpmmKernel, SpmmLaunch
+from gpu_engine.spmm import blocks, rows, segments
+from gpu_engine.spmm.base import ORDERS, Order, SpmmKernel, SpmmLaunch
 
-__all__ = ["KERNELS", "SpmmKernel", "SpmmLaunch", "kernel_for", "kernels_on"]
+__all__ = ["KERNELS", "ORDERS", "Order", "SpmmKernel", "SpmmLaunch", "kernel_for", "kernels_on"]
 
-KERNELS: Sequence[SpmmKernel] = (rows.KERNEL, segments.KERNEL)
+KERNELS: Sequence[SpmmKernel] = (rows.KERNEL, segments.KERNEL, blocks.KERNEL)
 
 
 def kernels_on(backend: str) -> tuple[SpmmKernel, ...]:

@@ -9,8 +9,9 @@ from gpu_engine.formats.base import POINTERS
 from gpu_engine.formats.csr.layout import CsrLayout
 from gpu_engine.host.jit import numba
 from gpu_engine.spmm.base import SpmmKernel, SpmmLaunch
-from gpu_engine.spmm.groups import BLOCK, Groups, groups_for
-from gpu_engine.spmm.operands import is_paired, leading
+from gpu_engine.spmm.groups import groups_for
+from gpu_engine.spmm.launches import launch_groups
+from gpu_engine.spmm.operands import is_paired
 
 SOURCE = CudaSource(
     __package__, "rows.cu", tuple(f"spmm_rows<{vector}, {pointer}>" for vector in (1, 2) for pointer in POINTERS)
@@ -23,20 +24,10 @@ def _cuda(layout: CsrLayout, k: int) -> SpmmLaunch:
 
     def launch(x: Any, y: Any, alpha: float, beta: float) -> None:
         groups = groups_for(k, mean, is_paired(x, y))
-        run(f"spmm_rows<{groups.vector}, {layout.pointer}>", groups, matrix.n_rows, arrays, x, y, alpha, beta)
+        kernel = f"spmm_rows<{groups.vector}, {layout.pointer}>"
+        launch_groups(SOURCE, kernel, groups, matrix.n_rows, arrays, (x, y, alpha, beta))
 
     return launch
-
-
-def run(
-    kernel: str, groups: Groups, rows: int, arrays: tuple[Any, ...], x: Any, y: Any, alpha: float, beta: float
-) -> None:
-    """Launch a kernel of rows.cu for `rows` groups of lanes; nothing for an empty Y."""
-    k = y.shape[1]
-    if rows and k:
-        shape = np.int32(k), np.int32(groups.width), np.int32(groups.split)
-        scaled = (np.float64(alpha), x, np.int64(leading(x)), np.float64(beta), y, np.int64(leading(y)))
-        SOURCE.function(kernel)(groups.grid(rows, k), (BLOCK,), (*arrays, *shape, *scaled))
 
 
 @numba.njit(parallel=True, cache=True)

@@ -15,6 +15,7 @@ from gpu_engine.formats.base import POINTERS, array_module, pointers, row_length
 from gpu_engine.formats.csr.layout import CsrLayout
 from gpu_engine.spmm.base import SpmmKernel, SpmmLaunch
 from gpu_engine.spmm.groups import BLOCK, Groups, groups_for
+from gpu_engine.spmm.launches import launch_groups
 from gpu_engine.spmm.operands import is_paired, leading
 
 SEGMENT = 128
@@ -90,14 +91,10 @@ def _cuda(layout: CsrSegments, k: int) -> SpmmLaunch:
     arrays = (np.int32(count), layout.begins, layout.targets, *layout.csr.arrays[1:])
 
     def launch(x: Any, y: Any, alpha: float, beta: float) -> None:
-        if not count or not k:
-            return
         groups = groups_for(k, mean, is_paired(x, y, sums))
-        shape = np.int32(k), np.int32(groups.width), np.int32(groups.split)
-        scaled = (np.float64(alpha), x, np.int64(leading(x)), np.float64(beta), y, np.int64(leading(y)))
         kernel = f"spmm_segments<{groups.vector}, {layout.csr.pointer}>"
-        SOURCE.function(kernel)(groups.grid(count, k), (BLOCK,), (*arrays, *shape, *scaled, sums))
-        if parts:
+        launch_groups(SOURCE, kernel, groups, count, arrays, (x, y, alpha, beta), (sums,))
+        if parts and k:
             _join(layout, sums, y, alpha, beta)
 
     return launch

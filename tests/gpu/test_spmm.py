@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpu_engine import spmm
 from gpu_engine.generators import generate
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.records import DeviceInfo
-from gpu_engine.spmm import SpmmKernel, order
+from gpu_engine.spmm import SpmmKernel, blocks, order, rows, segments
 from gpu_engine.verify import POISON
-from tests.battery import BATTERY
 from tests.gpu_engine.spmm import contract
 
-on_gpu = pytest.mark.parametrize("kernel", spmm.kernels_on("cuda"), ids=lambda kernel: kernel.name)
+CASES = [pytest.param(*case, id=f"{case[0].name}, {case[1]}") for case in contract.CASES if case[0].runs_on("cuda")]
+ANY = {rows.KERNEL: "band", segments.KERNEL: "one_dense_row", blocks.KERNEL: "blocks of 3"}
+"""Kernel → a matrix for it."""
 
 
 @pytest.fixture(scope="module")
@@ -24,21 +24,21 @@ def bench(gpu: DeviceInfo) -> Iterator[Bench]:
         yield opened
 
 
-@on_gpu
-@pytest.mark.parametrize("name", BATTERY)
+@pytest.mark.parametrize(("kernel", "name"), CASES)
 def test_products(bench: Bench, kernel: SpmmKernel, name: str) -> None:
-    host = BATTERY[name]()
+    host = contract.matrix_of(name)
     matrix = bench.stopwatch.upload(host)
     contract.check_kernel(kernel, "cuda", matrix, host, bench.xp)
     contract.check_not_finite(kernel, "cuda", matrix, host, bench.xp)
 
 
-@on_gpu
+@pytest.mark.parametrize("kernel", ANY, ids=lambda kernel: kernel.name)
 def test_corrupted_value_is_found(bench: Bench, kernel: SpmmKernel) -> None:
-    assert contract.finds_corruption(kernel, "cuda", BATTERY["band"](), bench.xp, bench.stopwatch.upload)
+    host = contract.matrix_of(ANY[kernel])
+    assert contract.finds_corruption(kernel, "cuda", host, bench.xp, bench.stopwatch.upload)
 
 
-@on_gpu
+@pytest.mark.parametrize("kernel", [rows.KERNEL, segments.KERNEL], ids=lambda kernel: kernel.name)
 def test_row_pointers_of_64_bits(bench: Bench, kernel: SpmmKernel) -> None:
     host = generate("rmat", {"scale": 9, "edge_factor": 40})
     matrix = bench.stopwatch.upload(host)

@@ -23,6 +23,11 @@ class CsrLayout:
         return self.matrix
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """(n_rows, n_cols)."""
+        return self.matrix.shape
+
+    @property
     def stored_bytes(self) -> int:
         """Bytes of the three arrays."""
         return self.matrix.stored_bytes

@@ -1,16 +1,33 @@
 """What every kernel of SpMM must do, by value, on either backend."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from gpu_engine import spmm
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.spmm import SpmmKernel
+from gpu_engine.formats.dense_blocks import SIZES
+from gpu_engine.generators import generate
+from gpu_engine.spmm import ORDERS, Order, SpmmKernel
 from gpu_engine.verify import EPSILON, POISON
+from tests.battery import BATTERY
 
 COLUMNS = (0, 1, 2, 3, 5, 8, 9, 16, 17, 32, 33, 100)
 SCALES = ((1.0, 0.0), (-2.5, 0.0), (1.0, 1.0), (0.5, -0.75), (0.0, 0.0), (0.0, 2.0))
 """Values of α and β."""
+
+BLOCKED = {f"blocks of {size}": partial(generate, "fem", {"block": size, "nx": 4, "ny": 3, "nz": 3}) for size in SIZES}
+"""Matrices for `bcsr`, which needs dense blocks."""
+
+CASES = [
+    (kernel, name) for kernel in spmm.KERNELS for name in (BLOCKED if kernel.name.startswith("bcsr/") else BATTERY)
+]
+
+
+def matrix_of(name: str) -> CsrMatrix:
+    matrix: CsrMatrix = BLOCKED[name]() if name in BLOCKED else BATTERY[name]()
+    return matrix
 
 
 def to_host(array: Any) -> Any:
@@ -22,8 +39,10 @@ def dense_matrix(rows: int, columns: int, seed: int) -> Any:
     return np.random.default_rng(seed).uniform(-1.0, 1.0, (rows, columns))
 
 
-def within(xp: Any, array: Any, before: int, after: int) -> Any:
-    """The array on the device, between further columns of POISON."""
+def within(xp: Any, array: Any, before: int, after: int, order: Order = "row") -> Any:
+    """The array on the device, between further columns of POISON; column major, between further rows."""
+    if order == "column":
+        return within(xp, array.T, before, after).T
     rows, columns = array.shape
     room = xp.full((rows, before + columns + after), POISON)
     room[:, before : before + columns] = xp.asarray(array)
@@ -31,32 +50,43 @@ def within(xp: Any, array: Any, before: int, after: int) -> Any:
 
 
 def check_kernel(kernel: SpmmKernel, backend: str, matrix: CsrMatrix, host: CsrMatrix, xp: Any) -> None:
-    """A layout holds the bytes it says, and its products are right for all numbers of columns, strides, α and β."""
+    """A layout holds the bytes it says, and its products are right for all columns, orders, strides, α and β."""
     layout = kernel.store(matrix)
-    assert 12 * host.nnz <= layout.stored_bytes <= kernel.bytes_needed(matrix)
+    assert 8 * host.nnz <= layout.stored_bytes <= kernel.bytes_needed(matrix)
     for k in COLUMNS:
-        launch, x = kernel.bound(backend, layout, k), dense_matrix(host.n_cols, k, seed=k)
-        for before, after in ((0, 0), (0, 1), (1, 1), (2, 2)):
-            check_product(launch, host, x, (1.0, 0.0), xp, before, after)
-        for scale in SCALES:
-            check_product(launch, host, x, scale, xp)
+        x = dense_matrix(host.n_cols, k, seed=k)
+        for order in ORDERS:
+            launch = kernel.bound(backend, layout, k, order)
+            for before, after in ((0, 0), (0, 1), (1, 1), (2, 2)):
+                check_product(launch, host, x, (1.0, 0.0), xp, before, after, order)
+            for scale in SCALES:
+                check_product(launch, host, x, scale, xp, order=order)
 
 
 def check_product(
-    launch: Any, host: CsrMatrix, x: Any, scale: tuple[float, float], xp: Any, before: int = 0, after: int = 0
+    launch: Any,
+    host: CsrMatrix,
+    x: Any,
+    scale: tuple[float, float],
+    xp: Any,
+    before: int = 0,
+    after: int = 0,
+    order: Order = "row",
+    repeats: bool = True,
 ) -> None:
-    """Y is right, has the same bits in a second run, and nothing beside it is written."""
+    """Y is right, has the same bits in a second run if it `repeats`, and nothing beside it is written."""
     (alpha, beta), k = scale, x.shape[1]
     start = dense_matrix(host.n_rows, k, seed=1000 + k) if beta else np.full((host.n_rows, k), POISON)
     # What α = 0 does not read may be anything.
     read = np.full_like(x, POISON) if alpha == 0.0 else x
-    y = within(xp, start, before, after)
-    launch(within(xp, read, before, after), y, alpha, beta)
-    again = within(xp, start, before, after)
-    launch(within(xp, read, before, after), again, alpha, beta)
+    y = within(xp, start, before, after, order)
+    launch(within(xp, read, before, after, order), y, alpha, beta)
+    again = within(xp, start, before, after, order)
+    launch(within(xp, read, before, after, order), again, alpha, beta)
     found, room = to_host(y), to_host(y.base if y.base is not None else y)
-    assert found.tobytes() == to_host(again).tobytes()
-    assert np.isnan(np.delete(room, slice(before, before + k), axis=1)).all()
+    assert not repeats or found.tobytes() == to_host(again).tobytes()
+    written = slice(before, before + y.shape[1 if order == "row" else 0])
+    assert np.isnan(np.delete(room, written, axis=1)).all()
     csr, lengths = host.to_scipy(), np.diff(host.indptr)
     expected = (alpha * (csr @ x) if alpha else 0.0 * (csr @ x)) + (beta * start if beta else 0.0)
     size = abs(alpha) * (abs(csr) @ abs(x)) + (abs(beta * start) if beta else 0.0)

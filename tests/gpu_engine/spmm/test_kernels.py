@@ -4,25 +4,24 @@ import numpy as np
 import pytest
 
 from gpu_engine import spmm
-from gpu_engine.errors import KernelError
-from gpu_engine.spmm import SpmmKernel, rows, segments
+from gpu_engine.errors import KernelError, ParameterError
+from gpu_engine.spmm import SpmmKernel, blocks, rows, segments
 from tests.battery import BATTERY, dense, with_row_lengths
 from tests.gpu_engine.spmm import contract
 
-on_cpu = pytest.mark.parametrize("kernel", spmm.kernels_on("cpu"), ids=lambda kernel: kernel.name)
+CASES = [pytest.param(*case, id=f"{case[0].name}, {case[1]}") for case in contract.CASES if case[0].runs_on("cpu")]
 
 
-@on_cpu
-@pytest.mark.parametrize("name", BATTERY)
+@pytest.mark.parametrize(("kernel", "name"), CASES)
 def test_products(kernel: SpmmKernel, name: str) -> None:
-    matrix = BATTERY[name]()
+    matrix = contract.matrix_of(name)
     contract.check_kernel(kernel, "cpu", matrix, matrix, np)
     contract.check_not_finite(kernel, "cpu", matrix, matrix, np)
 
 
-@on_cpu
-def test_corrupted_value_is_found(kernel: SpmmKernel) -> None:
-    assert contract.finds_corruption(kernel, "cpu", BATTERY["band"](), np, lambda matrix: matrix)
+@pytest.mark.parametrize(("kernel", "name"), [(rows.KERNEL, "band"), (blocks.KERNEL, "blocks of 3")])
+def test_corrupted_value_is_found(kernel: SpmmKernel, name: str) -> None:
+    assert contract.finds_corruption(kernel, "cpu", contract.matrix_of(name), np, lambda matrix: matrix)
 
 
 @pytest.mark.parametrize("name", BATTERY)
@@ -60,6 +59,11 @@ def test_long_rows_are_cut_on_a_gpu_only() -> None:
 def test_a_kernel_of_another_backend_is_refused() -> None:
     with pytest.raises(KernelError):
         segments.KERNEL.bound("cpu", None, 2)
+
+
+def test_nonzeros_without_blocks_are_refused() -> None:
+    with pytest.raises(ParameterError):
+        blocks.KERNEL.store(BATTERY["band"]())
 
 
 def test_names_are_distinct() -> None:

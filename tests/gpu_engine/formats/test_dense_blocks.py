@@ -1,12 +1,12 @@
-"""Which matrices cuSPARSE is given as BSR, and as what blocks; tests/gpu multiplies by them."""
+"""Which matrices have dense blocks, and which blocks are found."""
 
 import numpy as np
 import pytest
 import scipy.sparse
 
-from gpu_engine.competitors.cusparse_bsr import find_blocks
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
+from gpu_engine.formats.dense_blocks import find_blocks
 from gpu_engine.generators import generate
 
 
