@@ -30,19 +30,28 @@ template <int V> __device__ __forceinline__ void load(const double *__restrict__
     to[0] = *from;
 }
 
+/// Columns and values of CSR.
+struct CsrEntries {
+  const int *__restrict__ indices;
+  const double *__restrict__ values;
+
+  __device__ __forceinline__ long long column(long long entry) const { return stream(indices + entry); }
+  __device__ __forceinline__ double value(long long entry) const { return stream(values + entry); }
+};
+
 /// V neighbouring columns of a row of A·X.
 template <int V> struct Columns {
   double sum[V] = {};
 
   /// Adds the nonzeros begin, begin + step, … below end; x points to the first of the columns in row 0 of X.
-  template <typename Pointer>
-  __device__ __forceinline__ void add(Pointer begin, Pointer end, int step, const int *__restrict__ indices,
-                                      const double *__restrict__ values, const double *__restrict__ x, long long ldx) {
+  template <typename Pointer, typename Entries>
+  __device__ __forceinline__ void add(Pointer begin, Pointer end, int step, const Entries &entries,
+                                      const double *__restrict__ x, long long ldx) {
 #pragma unroll 4
     for (Pointer entry = begin; entry < end; entry += step) {
       double factor[V];
-      load<V>(x + stream(indices + entry) * ldx, factor);
-      add(stream(values + entry), factor);
+      load<V>(x + entries.column(entry) * ldx, factor);
+      add(entries.value(entry), factor);
     }
   }
 
@@ -53,7 +62,8 @@ template <int V> struct Columns {
       sum[v] += value * factor[v];
   }
 
-  /// Adds up the parts of a group in a fixed order; its first `width` lanes hold the sums. All lanes of the warp call it.
+  /// Adds up the parts of a group in a fixed order; its first `width` lanes hold the sums. All lanes of the warp call
+  /// it.
   __device__ __forceinline__ void join(int width, int split) {
     for (int offset = width * split / 2; offset >= width; offset /= 2)
 #pragma unroll

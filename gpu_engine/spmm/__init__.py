@@ -1,8 +1,10 @@
 """SpMM, Y := α·A·X + β·Y with a dense X of k columns: KERNELS, and the choice of one.
 
     base       the contract; one module per kernel, its CUDA source beside it
+    cuts       rows cut into segments, and the sums of rows of several segments
     groups     how columns and nonzeros are spread over the lanes of a warp
     operands   order, leading dimension, and alignment of X and Y
+    launches   the launch that the kernels share
     order      copies between row-major and column-major X and Y
 
 Inside, X and Y are row major: with k ≥ 4 a row of X fills whole memory sectors. Column j of A·X has other bits than
@@ -13,12 +15,13 @@ from collections.abc import Sequence
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.formats.base import max_row_length
-from gpu_engine.spmm import blocks, rows, segments
+from gpu_engine.spmm import blocks, packed, rows, segments
 from gpu_engine.spmm.base import ORDERS, Order, SpmmKernel, SpmmLaunch
+from gpu_engine.spmm.cuts import SEGMENT
 
 __all__ = ["KERNELS", "ORDERS", "Order", "SpmmKernel", "SpmmLaunch", "kernel_for", "kernels_on"]
 
-KERNELS: Sequence[SpmmKernel] = (rows.KERNEL, segments.KERNEL, blocks.KERNEL)
+KERNELS: Sequence[SpmmKernel] = (rows.KERNEL, segments.KERNEL, blocks.KERNEL, packed.KERNEL)
 
 
 def kernels_on(backend: str) -> tuple[SpmmKernel, ...]:
@@ -28,5 +31,5 @@ def kernels_on(backend: str) -> tuple[SpmmKernel, ...]:
 
 def kernel_for(matrix: CsrMatrix, backend: str) -> SpmmKernel:
     """Return the kernel for a matrix: on a GPU, rows are cut only if one is longer than a segment."""
-    is_cut = backend == "cuda" and max_row_length(matrix) > segments.SEGMENT
+    is_cut = backend == "cuda" and max_row_length(matrix) > SEGMENT
     return segments.KERNEL if is_cut else rows.KERNEL

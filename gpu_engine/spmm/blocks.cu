@@ -1,7 +1,7 @@
 #include "spmm.cuh"
 
-/// Y := α·A·X + β·Y; a group of lanes computes R rows of Y, of which all nonzeros lie in blocks of R rows and columns: R
-/// rows of X are loaded once for R·R nonzeros.
+/// Y := α·A·X + β·Y; a group of lanes computes R rows of Y, of which all nonzeros lie in blocks of R rows and columns:
+/// R rows of X are loaded once for R·R nonzeros.
 template <int V, int R>
 __global__ void __launch_bounds__(SPMM_BLOCK)
     spmm_blocks(int block_rows, const int *__restrict__ pointers, const int *__restrict__ columns,

@@ -2,14 +2,16 @@
 
 constexpr int ORDER_BLOCK = 256, TILE_ELEMENTS = 1024;
 
-/// out := in, from column major (in[j·ldi + i]) to row major (out[i·ldo + j]); a block moves a tile of `rows` rows and at
-/// most `columns` columns, where rows · columns = TILE_ELEMENTS, so that neighbouring threads load and store neighbours.
+/// out := in, from column major (in[j·ldi + i]) to row major (out[i·ldo + j]); a block moves a tile of `rows` rows and
+/// at most `columns` columns, where rows · columns = TILE_ELEMENTS, so that neighbouring threads load and store
+/// neighbours.
 __global__ void __launch_bounds__(ORDER_BLOCK)
     to_rows(long long n, int k, int rows, int columns, const double *__restrict__ in, long long ldi,
             double *__restrict__ out, long long ldo) {
   __shared__ double tile[TILE_ELEMENTS + 32];
   const long long first = (long long)blockIdx.x * rows;
-  const int begin = blockIdx.y * columns, width = min(columns, k - begin), height = (int)min((long long)rows, n - first);
+  const int begin = blockIdx.y * columns, width = min(columns, k - begin),
+            height = (int)min((long long)rows, n - first);
   for (int t = threadIdx.x; t < width * rows; t += ORDER_BLOCK) {
     const int j = t / rows, i = t % rows;
     if (i < height) tile[j * (rows + 1) + i] = in[(begin + j) * ldi + first + i];
@@ -27,7 +29,8 @@ __global__ void __launch_bounds__(ORDER_BLOCK)
                double *__restrict__ out, long long ldo) {
   __shared__ double tile[TILE_ELEMENTS + 32];
   const long long first = (long long)blockIdx.x * rows;
-  const int begin = blockIdx.y * columns, width = min(columns, k - begin), height = (int)min((long long)rows, n - first);
+  const int begin = blockIdx.y * columns, width = min(columns, k - begin),
+            height = (int)min((long long)rows, n - first);
   for (int t = threadIdx.x; t < height * width; t += ORDER_BLOCK) {
     const int i = t / width, j = t % width;
     tile[j * (rows + 1) + i] = in[(first + i) * ldi + begin + j];

@@ -9,12 +9,12 @@ import pytest
 from gpu_engine.generators import generate
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.records import DeviceInfo
-from gpu_engine.spmm import SpmmKernel, blocks, order, rows, segments
+from gpu_engine.spmm import SpmmKernel, blocks, order, packed, rows, segments
 from gpu_engine.verify import POISON
 from tests.gpu_engine.spmm import contract
 
 CASES = [pytest.param(*case, id=f"{case[0].name}, {case[1]}") for case in contract.CASES if case[0].runs_on("cuda")]
-ANY = {rows.KERNEL: "band", segments.KERNEL: "one_dense_row", blocks.KERNEL: "blocks of 3"}
+ANY = {rows.KERNEL: "band", segments.KERNEL: "one_dense_row", blocks.KERNEL: "blocks of 3", packed.KERNEL: "band"}
 """Kernel → a matrix for it."""
 
 
@@ -38,7 +38,7 @@ def test_corrupted_value_is_found(bench: Bench, kernel: SpmmKernel) -> None:
     assert contract.finds_corruption(kernel, "cuda", host, bench.xp, bench.stopwatch.upload)
 
 
-@pytest.mark.parametrize("kernel", [rows.KERNEL, segments.KERNEL], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", [rows.KERNEL, segments.KERNEL, packed.KERNEL], ids=lambda kernel: kernel.name)
 def test_row_pointers_of_64_bits(bench: Bench, kernel: SpmmKernel) -> None:
     host = generate("rmat", {"scale": 9, "edge_factor": 40})
     matrix = bench.stopwatch.upload(host)

