@@ -1,8 +1,8 @@
-"""kernel_sources: all CUDA sources of the engine, collected from formats, studies, probes, operators, and solvers."""
+"""kernel_sources: all CUDA sources, collected from formats, SpMM, studies, probes, operators, and solvers."""
 
 from collections.abc import Iterator
 
-from gpu_engine import batched, solvers
+from gpu_engine import batched, solvers, spmm
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import UnavailableError
 from gpu_engine.formats import FORMATS
@@ -31,5 +31,5 @@ def _sources() -> Iterator[CudaSource]:
     yield from (source for kernel in batched.KERNELS for source in kernel.sources)
     yield from (source for kernel in KERNELS for pointer in POINTERS for source in kernel.sources(pointer))
     yield from (reduced_spmv.source_of(layout, pointer) for layout in LAYOUTS for pointer in POINTERS)
-    yield from (scaling.SOURCE, *solvers.SOURCES)
+    yield from (scaling.SOURCE, *solvers.SOURCES, *spmm.SOURCES)
     yield from (*cuda_operations.SOURCES, cuda_chunks.SOURCE)

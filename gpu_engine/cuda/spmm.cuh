@@ -4,7 +4,7 @@
 constexpr int SPMM_BLOCK = 256;
 
 /// Place of a lane: its group, the first of its V columns, and which part of the nonzeros it adds up. A group has
-/// split · width lanes, neighbours along the columns.
+/// split · width lanes, neighbors along the columns.
 template <int V> struct Lane {
   long long group;
   int column, part;
@@ -20,7 +20,7 @@ template <int V> struct Lane {
   }
 };
 
-/// Loads V neighbouring elements, two of which are aligned.
+/// Loads V neighboring elements, two of which are aligned.
 template <int V> __device__ __forceinline__ void load(const double *__restrict__ from, double (&to)[V]) {
   if (V == 2) {
     const double2 pair = *reinterpret_cast<const double2 *>(from);
@@ -39,7 +39,7 @@ struct CsrEntries {
   __device__ __forceinline__ double value(long long entry) const { return stream(values + entry); }
 };
 
-/// V neighbouring columns of a row of A·X.
+/// V neighboring columns of a row of A·X.
 template <int V> struct Columns {
   double sum[V] = {};
 

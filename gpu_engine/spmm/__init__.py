@@ -15,13 +15,15 @@ from collections.abc import Sequence
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.formats.base import max_row_length
-from gpu_engine.spmm import blocks, packed, rows, segments
+from gpu_engine.spmm import blocks, cuts, order, packed, rows, segments
 from gpu_engine.spmm.base import ORDERS, Order, SpmmKernel, SpmmLaunch
-from gpu_engine.spmm.cuts import SEGMENT
 
-__all__ = ["KERNELS", "ORDERS", "Order", "SpmmKernel", "SpmmLaunch", "kernel_for", "kernels_on"]
+__all__ = ["KERNELS", "ORDERS", "SOURCES", "Order", "SpmmKernel", "SpmmLaunch", "kernel_for", "kernels_on"]
 
 KERNELS: Sequence[SpmmKernel] = (rows.KERNEL, segments.KERNEL, blocks.KERNEL, packed.KERNEL)
+
+SOURCES = (*(kernel.source for kernel in KERNELS if kernel.source is not None), cuts.JOIN, order.SOURCE)
+"""All CUDA sources."""
 
 
 def kernels_on(backend: str) -> tuple[SpmmKernel, ...]:
@@ -31,5 +33,5 @@ def kernels_on(backend: str) -> tuple[SpmmKernel, ...]:
 
 def kernel_for(matrix: CsrMatrix, backend: str) -> SpmmKernel:
     """Return the kernel for a matrix: on a GPU, rows are cut only if one is longer than a segment."""
-    is_cut = backend == "cuda" and max_row_length(matrix) > SEGMENT
+    is_cut = backend == "cuda" and max_row_length(matrix) > cuts.SEGMENT
     return segments.KERNEL if is_cut else rows.KERNEL

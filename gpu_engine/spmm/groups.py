@@ -1,6 +1,6 @@
 """Groups of lanes: how the kernels of SpMM spread the columns and the nonzeros of a row over the lanes of a warp.
 
-A group computes one row of Y, or a part of one. Each of its `width` lanes has `vector` neighbouring columns; `split`
+A group computes one row of Y, or a part of one. Each of its `width` lanes has `vector` neighboring columns; `split`
 such sets of lanes share the nonzeros. Splitting pays if k is small: with k = 2 and one lane per row, an SpMM with a
 27-point grid took 552 µs on an H100, and 164 µs with eight.
 """
@@ -39,8 +39,8 @@ def groups_for(k: int, mean: float, paired: bool) -> Groups:
     columns = min(k, TILE)
     width = _power(-(-columns // vector))
     # The fewer columns a row has, the more of its nonzeros must be loaded at once to hide the latency.
-    wanted = 8 if columns <= 4 else 4 if columns <= 8 else 2 if columns <= 16 or mean >= WARP else 1
-    return Groups(vector, width, min(wanted, _power(max(round(mean / 2), 1)), WARP // width))
+    most = 8 if columns <= 4 else 4 if columns <= 8 else 2 if columns <= 16 or mean >= WARP else 1
+    return Groups(vector, width, min(most, _power(max(round(mean / 2), 1)), WARP // width))
 
 
 def _power(number: int) -> int:

@@ -11,7 +11,7 @@ def leading(array: Any) -> int:
 
 
 def is_row_major(array: Any) -> bool:
-    """Return whether the elements of each row are neighbours, and rows follow each other without overlap."""
+    """Return whether the elements of each row are neighbors, and rows follow each other without overlap."""
     rows, columns = array.shape
     apart, size = array.strides[0], array.itemsize
     is_contiguous = columns <= 1 or array.strides[1] == size
@@ -20,7 +20,7 @@ def is_row_major(array: Any) -> bool:
 
 
 def is_column_major(array: Any) -> bool:
-    """Return whether the elements of each column are neighbours, and columns follow each other without overlap."""
+    """Return whether the elements of each column are neighbors, and columns follow each other without overlap."""
     return is_row_major(array.T)
 
 

@@ -3,8 +3,8 @@
 constexpr int ORDER_BLOCK = 256, TILE_ELEMENTS = 1024;
 
 /// out := in, from column major (in[j·ldi + i]) to row major (out[i·ldo + j]); a block moves a tile of `rows` rows and
-/// at most `columns` columns, where rows · columns = TILE_ELEMENTS, so that neighbouring threads load and store
-/// neighbours.
+/// at most `columns` columns, where rows · columns = TILE_ELEMENTS, so that neighboring threads load and store
+/// neighbors.
 __global__ void __launch_bounds__(ORDER_BLOCK)
     to_rows(long long n, int k, int rows, int columns, const double *__restrict__ in, long long ldi,
             double *__restrict__ out, long long ldo) {

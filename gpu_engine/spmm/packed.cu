@@ -11,7 +11,7 @@ template <typename T, int BYTES> struct PartEntries {
   __device__ __forceinline__ double value(long long entry) const { return packed.value(entry); }
 };
 
-/// spmm_segments with packed columns and values; `part_size` neighbouring segments are a part.
+/// spmm_segments with packed columns and values; `part_size` neighboring segments are a part.
 template <int V, int BYTES, typename Pointer>
 __global__ void __launch_bounds__(SPMM_BLOCK)
     spmm_packed(int segments, const Pointer *__restrict__ begins, const int *__restrict__ targets, int part_size,

@@ -19,7 +19,7 @@ from gpu_engine.spmm.launches import launch_groups
 from gpu_engine.spmm.operands import is_paired
 
 PART = 32
-"""Neighbouring segments whose columns have a base of their own."""
+"""Neighboring segments whose columns have a base of their own."""
 
 VALUE_BYTES = (8, 4, 1, 0)
 SOURCE = CudaSource(

@@ -35,6 +35,7 @@ SOURCES_CHANGED = pytest.mark.full(
         "gpu_engine/cuda/*",
         "gpu_engine/kernel_sources.py",
         "gpu_engine/formats/*",
+        "gpu_engine/spmm/*",
         "gpu_engine/batched/*",
         "gpu_engine/pagerank/cuda*",
         "gpu_engine/pagerank/unfused*",
