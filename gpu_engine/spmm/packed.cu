@@ -13,7 +13,7 @@ template <typename T, int BYTES> struct PartEntries {
 
 /// spmm_segments with packed columns and values; `part_size` neighboring segments are a part.
 template <int V, int BYTES, typename Pointer>
-__global__ void __launch_bounds__(SPMM_BLOCK)
+__global__ void __launch_bounds__(SPMM_BLOCK, 6)
     spmm_packed(int segments, const Pointer *__restrict__ begins, const int *__restrict__ targets, int part_size,
                 const int *__restrict__ bases, const long long *__restrict__ places,
                 const unsigned short *__restrict__ narrow, const int *__restrict__ wide,
