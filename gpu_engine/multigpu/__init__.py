@@ -20,7 +20,7 @@ Data on the devices (workloads resident, iterate)
   peer_copies.py     carries out these transfers between devices of one process
   blocks.py          diagonal and off-diagonal block of a partition
   iteration.py       one iteration: exchange and SpMVs, overlapped; replay.py: as CUDA graphs
-  resident.py        x := A·x repeatedly
+  resident.py        x := A·x repeatedly, or X := A·X for several columns
   generated.py       matrices that the devices generate themselves
 PageRank (workload pagerank)
   graph_shards.py    pages, links, and ranks of one device

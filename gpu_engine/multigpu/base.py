@@ -190,6 +190,8 @@ class Operations:
     multiply  (partitioning, part or prepared part, x, partial): partial := A_i·x, every element written.
               Partitioned by rows: x has all columns, partial the rows of the partition. By columns: x has the columns
               of the partition, partial all rows
+    bind_columns  (part, n_cols, k): return (x, partial) ↦ partial := A_i·x for a CSR partition and k columns: both row
+              major, as arrays of one dimension; for `call_and_wait`
     rewrite   (partitioning, span, raw, local): the same as `partition.rewrite`
     add       (total, summand, lines): total[lines] += summand, each line once; lines = None: all lines
     combine   (y, sums, alpha, beta): y := α·sums + β·y; β = 0 does not read y; sums are overwritten
@@ -214,6 +216,7 @@ class Operations:
 
     prepare: Callable[[Partitioning, Part, int], Any]
     multiply: Callable[[Partitioning, Any, Any, Any], None]
+    bind_columns: Callable[[Part, int, int], Callable[[Any, Any], None]]
     rewrite: Callable[[Partitioning, Span, Any, Any], None]
     add: Callable[[Any, Any, Any], None]
     combine: Callable[[Any, Any, float, float], None]

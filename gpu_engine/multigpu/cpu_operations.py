@@ -1,5 +1,6 @@
 """Operations on a CPU, each in one thread without the interpreter lock."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,15 @@ def multiply(partitioning: Partitioning, part: Part, x: Any, partial: Any) -> No
         _rows(part.major, part.minor, part.values, x, partial)
     else:
         _columns(part.major, part.minor, part.values, x, partial)
+
+
+def bind_columns(part: Part, n_cols: int, k: int) -> Callable[[Any, Any], None]:  # noqa: ARG001 (x has the size)
+    """Return the SpMM of a CSR partition for k columns."""
+
+    def multiply_columns(x: Any, partial: Any) -> None:
+        _row_columns(part.major, part.minor, part.values, x.reshape(-1, k), partial.reshape(-1, k))
+
+    return multiply_columns
 
 
 def add(total: Any, summand: Any, lines: Any) -> None:
@@ -173,6 +183,15 @@ def _rows(indptr: Any, indices: Any, values: Any, x: Any, y: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
+def _row_columns(indptr: Any, indices: Any, values: Any, x: Any, y: Any) -> None:
+    y[:] = 0.0
+    for row in range(y.shape[0]):
+        for entry in range(indptr[row], indptr[row + 1]):
+            for j in range(y.shape[1]):
+                y[row, j] += values[entry] * x[indices[entry], j]
+
+
+@numba.njit(cache=True, nogil=True)
 def _columns(indptr: Any, rows: Any, values: Any, x: Any, y: Any) -> None:
     y[:] = 0.0
     for column in range(x.size):
@@ -215,6 +234,7 @@ def _copy(units: Any, begin: int, end: int, group: int, segments: int, k: int, t
 OPERATIONS = Operations(
     prepare=prepare,
     multiply=multiply,
+    bind_columns=bind_columns,
     rewrite=rewrite,
     add=add,
     combine=combine,

@@ -5,12 +5,13 @@ of formats/split.py, the fastest Sparsight kernel on plain CSR. Sums use a const
 they are bitwise reproducible.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import cupy
 import numpy as np
 
-from gpu_engine import cpms
+from gpu_engine import cpms, spmm
 from gpu_engine.cpms import Segmented
 from gpu_engine.cpms.layout import group_size
 from gpu_engine.csr_matrix import CsrMatrix
@@ -75,7 +76,14 @@ RANKS = CudaSource(
 KERNELS = (split.FORMAT.kernels[0], coo.KERNEL, smart.KERNEL, csc.FORMAT.kernels[0])
 """SpMV kernels: tiles for prepared row partitions, and one kernel per kind of partition."""
 
-SOURCES = (ENTRIES, SEGMENTS, RANKS, cuda_solve.SOURCE, *(source for kernel in KERNELS for source in kernel.sources))
+SOURCES = (
+    ENTRIES,
+    SEGMENTS,
+    RANKS,
+    cuda_solve.SOURCE,
+    *spmm.SOURCES,
+    *(source for kernel in KERNELS for source in kernel.sources),
+)
 """CUDA sources of everything that a device launches."""
 
 
@@ -102,6 +110,14 @@ def multiply(partitioning: Partitioning, part: Any, x: Any, partial: Any) -> Non
     else:
         arrays = (part.major, part.minor, part.values)
         _launch(csc.FORMAT.kernels[0], CscLayout(partial.size, x.size, *arrays), x, partial)
+
+
+def bind_columns(part: Part, n_cols: int, k: int) -> Callable[[Any, Any], None]:
+    """Return the SpMM of a CSR partition for k columns."""
+    matrix = _csr(part, n_cols)
+    kernel = spmm.kernel_for(matrix, "cuda")
+    launch = kernel.bound("cuda", kernel.store(matrix), k)
+    return lambda x, partial: launch(x.reshape(-1, k), partial.reshape(-1, k), 1.0, 0.0)
 
 
 def rewrite(partitioning: Partitioning, span: Span, raw: Any, local: Any) -> None:
@@ -244,6 +260,7 @@ def _units(ranks: Any) -> Any:
 OPERATIONS = Operations(
     prepare=prepare,
     multiply=multiply,
+    bind_columns=bind_columns,
     rewrite=rewrite,
     add=add,
     combine=combine,

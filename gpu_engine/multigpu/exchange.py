@@ -170,6 +170,22 @@ def plan_transfers(spans: Sequence[Span], halos: Sequence[Halo]) -> tuple[Transf
     )
 
 
+def widened(transfers: Sequence[Transfer], k: int) -> tuple[Transfer, ...]:
+    """Return the transfers of rows of k numbers in place of numbers, in vectors with k times the elements."""
+    return tuple(
+        Transfer(t.source, t.target, k * t.begin, k * t.end, k * t.place, wide_positions(t.positions, k))
+        for t in transfers
+    )
+
+
+def wide_positions(positions: Any, k: int) -> Any:
+    """Return the positions of the k numbers of each row, int32; None stays None."""
+    if positions is None:
+        return None
+    xp = array_module(positions)
+    return (positions[:, None] * np.int32(k) + xp.arange(k, dtype=np.int32)).ravel()
+
+
 def _transfer(source: int, target: int, shift: int, piece: Piece, place: int) -> Transfer:
     positions = None if piece.columns is None else piece.columns + np.int32(shift)
     return Transfer(source, target, piece.begin + shift, piece.end + shift, place, positions)

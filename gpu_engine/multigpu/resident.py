@@ -1,20 +1,29 @@
-"""Iterated SpMV x := A·x with matrix and vector on the devices of one process.
+"""Iterated SpMV x := A·x, or SpMM X := A·X, with matrix and vectors on the devices of one process.
 
 Every device has two local vectors of owned elements and halo: the device and its peers read one, while the other is
 written.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from gpu_engine.csr_matrix import INDEX_LIMIT
 from gpu_engine.errors import InputError, ParameterError
-from gpu_engine.multigpu.base import Device, device_of
+from gpu_engine.multigpu.base import Device, call_and_wait, device_of
 from gpu_engine.multigpu.blocks import Block
-from gpu_engine.multigpu.exchange import ExchangeName, halo_of, plan_shares, plan_transfers
+from gpu_engine.multigpu.exchange import (
+    ExchangeName,
+    halo_of,
+    plan_shares,
+    plan_transfers,
+    wide_positions,
+    widened,
+)
 from gpu_engine.multigpu.iteration import Member, iterate, member_of
-from gpu_engine.multigpu.partition import SharedMatrix, Span
+from gpu_engine.multigpu.partition import Part, SharedMatrix, Span
 from gpu_engine.multigpu.peer_copies import PeerCopies
 from gpu_engine.multigpu.replay import Replays
 
@@ -38,24 +47,31 @@ class ResidentMatrix:
         devices: Sequence[Device],
         exchange: ExchangeName = "halo",
         overlap: bool = True,
+        k: int | None = None,
     ) -> None:
         """Copy the partitions to the devices.
 
         overlap  multiply the diagonal blocks during the exchange for the off-diagonal blocks
+        k        columns of X [n, k], row major; None: a vector [n]
 
-        Raises ParameterError for a matrix that is not square or is partitioned by columns, or if the numbers of
-        partitions and devices differ.
+        Raises ParameterError for a matrix that is not square or is partitioned by columns, with columns for a
+        partitioning other than pCSR, or if the numbers of partitions and devices differ.
         """
-        _check(stored, spans, devices)
+        _check(stored, spans, devices, k)
         self._partitioning, self._n, self._spans = stored.partitioning, stored.n_rows, tuple(spans)
         self._members = [_member(stored, spans, i, device, exchange, overlap) for i, device in enumerate(devices)]
         halos = [member.halo for member in self._members]
         self.transfers, self._shares = plan_transfers(spans, halos), plan_shares(spans, halos)
+        self._shape, self._width = (self._n,) if k is None else (self._n, k), 1 if k is None else k
+        if k is not None:
+            self.transfers, self._shares = widened(self.transfers, k), widened(self._shares, k)
+            self._members = [_with_columns(member, k) for member in self._members]
         self._vectors = [
-            [member.device.allocate(member.halo.size, np.float64) for _ in "xy"] for member in self._members
+            [member.device.allocate(self._width * member.halo.size, np.float64) for _ in "xy"]
+            for member in self._members
         ]
         self._received_shares = [
-            device.allocate(sum(share.target == i for share in self._shares), np.float64)
+            device.allocate(sum(share.elements for share in self._shares if share.target == i), np.float64)
             for i, device in enumerate(devices)
         ]
         copy_streams = [member.copy_stream for member in self._members]
@@ -74,11 +90,11 @@ class ResidentMatrix:
         return tuple(int(x.nbytes) for x, _ in self._vectors)
 
     def load(self, x: Any) -> None:
-        """Send each device its elements of x, float64 [n] on the host; raise InputError for another array."""
+        """Send each device its elements of x, float64 [n] or [n, k] on the host; raise InputError for another array."""
         self._check_vector(x)
         self.synchronize()
         for member, span, vectors in zip(self._members, self._spans, self._vectors, strict=True):
-            member.device.upload(x[span.owned], vectors[self._current][member.halo.owned])
+            member.device.upload(x[span.owned].reshape(-1), self._at(vectors[self._current], member.halo.owned))
         self.synchronize()
 
     def advance(self, iterations: int) -> None:
@@ -94,7 +110,7 @@ class ResidentMatrix:
         self._repeat(self._multiply, times)
 
     def read(self, x: Any) -> None:
-        """Copy the vector to x, float64 [n] on the host, and wait for it; raise InputError for another array."""
+        """Copy the vector to x on the host, of the shape of `load`, and wait; raise InputError for another array."""
         self._download(self._current, x)
 
     def read_product(self, y: Any) -> None:
@@ -109,7 +125,7 @@ class ResidentMatrix:
     def _download(self, number: int, x: Any) -> None:
         self._check_vector(x)
         for member, span, vectors in zip(self._members, self._spans, self._vectors, strict=True):
-            member.device.download(vectors[number][member.halo.owned], x[span.owned])
+            member.device.download(self._at(vectors[number], member.halo.owned), x[span.owned].reshape(-1))
         self.synchronize()
 
     def _repeat(self, act: Callable[[], None], times: int) -> None:
@@ -151,22 +167,31 @@ class ResidentMatrix:
         for i, member in enumerate(self._members):
             # Slower peers may still be reading the vector that this iteration overwrites.
             self._copies.release(i, member.device)
-        lines = [y[member.halo.lines] for member, y in zip(self._members, results, strict=True)]
+        lines = [self._at(y, member.halo.lines) for member, y in zip(self._members, results, strict=True)]
         iterate(self._members, self._launch_product, lines, exchange)
         self._share_copies.launch(results, targets=self._received_shares)
         for share in self._shares:
             member, y = self._members[share.target], results[share.target]
-            last = y[member.halo.owned.stop - 1 : member.halo.owned.stop]
+            last = self._at(y, slice(member.halo.owned.stop - 1, member.halo.owned.stop))
             received = self._received_shares[share.target][share.here]
             member.device.call(member.device.operations.add, last, received, None)
 
     def _launch_product(self, i: int, block: Block, y: Any) -> None:
         device, x = self._members[i].device, self._vectors[i][self._current]
-        device.call(device.operations.multiply, self._partitioning, block.part, x, y)
+        if len(self._shape) > 1:
+            device.call(block.part, x, y)
+        else:
+            device.call(device.operations.multiply, self._partitioning, block.part, x, y)
+
+    def _at(self, vector: Any, rows: slice) -> Any:
+        """Return the elements of some rows of a local vector."""
+        return vector[self._width * rows.start : self._width * rows.stop]
 
     def _check_vector(self, x: Any) -> None:
-        if x.dtype != np.float64 or x.shape != (self._n,):
-            raise InputError(f"The vector is {x.dtype} {x.shape}, but the matrix needs float64 ({self._n},).")
+        if x.dtype != np.float64 or x.shape != self._shape or not x.flags.c_contiguous:
+            raise InputError(
+                f"The vector is {x.dtype} {x.shape}, but the matrix needs float64 {self._shape}, row major."
+            )
 
 
 def _member(
@@ -179,7 +204,27 @@ def _member(
         return member_of(device, stored.partitioning, part, halo, stored.n_rows, overlap)
 
 
-def _check(stored: SharedMatrix, spans: Sequence[Span], devices: Sequence[Device]) -> None:
+def _with_columns(member: Member, k: int) -> Member:
+    """Return a member whose blocks multiply k columns: `part` is the SpMM, lines and product have k numbers per row."""
+    device, blocks = member.device, []
+    if k * member.halo.size > INDEX_LIMIT:
+        raise ParameterError(f"{k} columns of {member.halo.size} rows have too many elements for a device. Take fewer.")
+    for block in member.blocks:
+        pointers, columns = block.arrays
+        span = Span(0, int(columns.size), 0, int(pointers.size) - 1, start_flag=False)
+        part = Part(span, pointers, columns, block.values)
+        bound = call_and_wait(device, device.operations.bind_columns, part, member.halo.size, k)
+        wide = call_and_wait(device, wide_positions, block.lines, k)
+        product = device.allocate(0 if wide is None else wide.size, np.float64)
+        blocks.append(replace(block, part=bound, lines=wide, product=product))
+    return replace(member, blocks=tuple(blocks))
+
+
+def _check(stored: SharedMatrix, spans: Sequence[Span], devices: Sequence[Device], k: int | None) -> None:
+    if k is not None and k < 1:
+        raise ParameterError(f"{k} columns; expected at least 1.")
+    if k is not None and not stored.partitioning.compressed:
+        raise ParameterError(f"{stored.partitioning.name} has no SpMM. Choose pCSR.")
     if stored.n_rows != stored.n_cols:
         raise ParameterError(
             f"The matrix is not square ({stored.n_rows} × {stored.n_cols}). x := A·x needs a square matrix. "

@@ -319,6 +319,24 @@ def test_pagerank_is_that_of_one_device(
 
 
 @pytest.mark.parametrize("overlap", [False, True], ids=["in turn", "overlap"])
+@pytest.mark.parametrize("k", [1, 4, 7])
+@pytest.mark.parametrize("name", ["band", "single_entry", "every_row_one_entry"])
+def test_iterated_columns(devices: Sequence[Any], name: str, k: int, overlap: bool) -> None:
+    matrix = exchange_tests.scaled(BATTERY[name]())
+    stored = find_partitioning("pCSR").store(matrix)
+    x = np.random.default_rng(k).uniform(-1.0, 1.0, (matrix.n_rows, k))
+    for count in (1, COUNT):
+        poison(devices, 10_000)
+        resident = ResidentMatrix(stored, cut_by_entries(stored, (count,)), devices[:count], "halo", overlap, k)
+        resident.load(x)
+        resident.advance(BATCH + 1)
+        found = np.empty_like(x)
+        resident.read(found)
+        for j in range(k):
+            exchange_tests.check(matrix, x[:, j], BATCH + 1, found[:, j])
+
+
+@pytest.mark.parametrize("overlap", [False, True], ids=["in turn", "overlap"])
 @pytest.mark.parametrize("name", solve_tests.SYSTEMS)
 def test_cg_is_that_of_simulated_devices(devices: Sequence[Any], name: str, overlap: bool) -> None:
     matrix = solve_tests.SYSTEMS[name]()
