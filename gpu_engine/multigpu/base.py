@@ -175,8 +175,12 @@ class SolveSteps(Protocol):
         """
         ...
 
-    def project(self, rows: SolveRows, totals: Any, squares: bool) -> None:
-        """Compute totals := r·r and r·w; squares: also compute r·r, which `advance` computes otherwise."""
+    def targets(self, arrays: Sequence[Any]) -> Any:
+        """Return arrays of SUMS numbers, on this or on reachable devices, in the form that `project` takes."""
+        ...
+
+    def project(self, rows: SolveRows, targets: Any, squares: bool) -> None:
+        """Compute r·r and r·w and write them to all targets; squares: also r·r, which `advance` computes otherwise."""
         ...
 
 

@@ -1,5 +1,6 @@
 """Steps of CG on one of several simulated devices, each in one thread; see solve.py."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from gpu_engine.host.jit import numba
@@ -14,10 +15,16 @@ def advance(rows: SolveRows, sums: Any, before: Any, after: Any) -> None:
     rows.partials[0] = _advance(sums, before, after, rows.p, rows.s, rows.w, rows.x, rows.r)
 
 
-def project(rows: SolveRows, totals: Any, squares: bool) -> None:
-    """Compute totals := r·r and r·w; squares: also compute r·r, which `advance` computes otherwise."""
-    totals[0] = _dot(rows.r, rows.r) if squares else rows.partials[0]
-    totals[1] = _dot(rows.r, rows.w)
+def targets(arrays: Sequence[Any]) -> Any:
+    """Return the arrays."""
+    return tuple(arrays)
+
+
+def project(rows: SolveRows, targets: Any, squares: bool) -> None:
+    """Compute r·r and r·w and write them to all targets; squares: also r·r, which `advance` computes otherwise."""
+    totals = _dot(rows.r, rows.r) if squares else rows.partials[0], _dot(rows.r, rows.w)
+    for target in targets:
+        target[:] = totals
 
 
 @numba.njit(cache=True, nogil=True)

@@ -1,5 +1,6 @@
 """CUDA devices: the GPUs of this process, each with a separate stream, and peer copies between them."""
 
+import functools
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -11,11 +12,20 @@ import cupyx
 from gpu_engine.errors import ParameterError
 from gpu_engine.measure.cuda_errors import translated
 from gpu_engine.multigpu.base import Device, Operations, fork, join
-from gpu_engine.multigpu.cuda_operations import OPERATIONS
+from gpu_engine.multigpu.cuda_operations import OPERATIONS, copy_words
 from gpu_engine.multigpu.topology import discover
+
+KERNEL_COPY_MAX = 2**20
+"""Bytes up to which a kernel copies from a peer: it starts sooner in a CUDA graph than the copy engine."""
 
 PORTABLE = 1
 """Flag cudaHostRegisterPortable: pinned for all GPUs."""
+
+
+@functools.cache
+def reaches(here: int, there: int) -> bool:
+    """Return whether kernels of a GPU can read the memory of another one, by their ordinals."""
+    return here == there or bool(cupy.cuda.runtime.deviceCanAccessPeer(here, there))
 
 
 class CudaDevice:
@@ -72,13 +82,14 @@ class CudaDevice:
 
     def fetch(self, peer: Any, array: Any) -> None:
         """Launch array := peer, over the link between the GPUs if they have one."""
-        self._copy(array.data.ptr, peer.data.ptr, array.nbytes)
+        if 0 < array.nbytes <= KERNEL_COPY_MAX and reaches(self.ordinal, int(peer.data.device_id)):
+            self.call(copy_words, peer, array)
+        else:
+            self._copy(array.data.ptr, peer.data.ptr, array.nbytes)
 
     def reaches(self, other: Device) -> bool:
         """Return whether kernels of this GPU can read the memory of the other device."""
-        if not isinstance(other, CudaDevice) or other.ordinal == self.ordinal:
-            return isinstance(other, CudaDevice)
-        return bool(cupy.cuda.runtime.deviceCanAccessPeer(self.ordinal, other.ordinal))
+        return isinstance(other, CudaDevice) and reaches(self.ordinal, other.ordinal)
 
     def call(self, function: Callable[..., None], *arguments: Any) -> None:
         """Call function(*arguments) immediately with this stream as the current one."""

@@ -38,11 +38,15 @@ ALL_LINES = np.uint64(0)
 PACK_BYTES, LINES = 16, {4: "int", 8: "long long"}
 """Bytes of the largest load of a thread; bytes of a line number or pointer → its C type."""
 
+WORDS = {16: "uint4", 4: "unsigned", 1: "unsigned char"}
+"""Bytes of a copied word → its C type, the largest first."""
+
 ENTRIES = CudaSource(
     __package__,
     "entries.cu",
     (
         *("add_entries", "add_lines", "gather"),
+        *(f"copy_words<{word}>" for word in WORDS.values()),
         *(f"rewrite_lines<{LINES[size]}, {pack}>" for size in LINES for pack in (PACK_BYTES // size, 1)),
     ),
 )
@@ -147,6 +151,13 @@ def gather(vector: Any, positions: Any, k: int | None, packed: Any) -> None:
     else:
         kernel = SEGMENTS.function(f"pack<{vector.segments}>")
         _launch_threads(kernel, positions.size, (count, positions, cupy.int32(k), vector.units, packed))
+
+
+def copy_words(peer: Any, array: Any) -> None:
+    """Launch array := peer, an array of this or a reachable GPU, by words as large as its alignment allows."""
+    size = next(size for size in WORDS if not (peer.data.ptr | array.data.ptr | array.nbytes) % size)
+    words = array.nbytes // size
+    _launch_threads(ENTRIES.function(f"copy_words<{WORDS[size]}>"), words, (cupy.int64(words), peer, array))
 
 
 def unpack(packed: Any, values: slice, k: int, vector: Segmented) -> None:

@@ -1,5 +1,6 @@
 """Steps of CG on one of several GPUs; see solve.py. Sums have the same bits in every run."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import cupy
@@ -27,10 +28,16 @@ def advance(rows: SolveRows, sums: Any, before: Any, after: Any) -> None:
     _over_rows("advance_cg", rows, (devices, sums, before, after, *vectors, rows.partials))
 
 
-def project(rows: SolveRows, totals: Any, squares: bool) -> None:
-    """Launch totals := r·r and r·w; squares: also compute r·r, which `advance` computes otherwise."""
+def targets(arrays: Sequence[Any]) -> Any:
+    """Return the addresses of the arrays: uint64, on the current device."""
+    return cupy.array([array.data.ptr for array in arrays], cupy.uint64)
+
+
+def project(rows: SolveRows, targets: Any, squares: bool) -> None:
+    """Launch r·r and r·w, written to all targets; squares: also r·r, which `advance` computes otherwise."""
     _over_rows(f"project_residual<{str(squares).lower()}>", rows, (rows.w, rows.r, rows.partials))
-    SOURCE.function("join_projections")((1,), (BLOCK,), (cupy.int32(_blocks(rows)), rows.partials, totals))
+    arguments = (cupy.int32(_blocks(rows)), rows.partials, cupy.int32(targets.size), targets)
+    SOURCE.function("join_projections")((1,), (BLOCK,), arguments)
 
 
 def _over_rows(kernel: str, rows: SolveRows, arguments: tuple[Any, ...]) -> None:

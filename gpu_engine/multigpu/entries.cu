@@ -21,6 +21,12 @@ __global__ void gather(long long count, const int *__restrict__ positions, const
   if (i < count) packed[i] = vector[stream(positions + i)];
 }
 
+/// to := from, which may lie on a peer, a word a thread.
+template <typename Word> __global__ void copy_words(long long count, const Word *from, Word *to) {
+  const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) to[i] = from[i];
+}
+
 /// local := raw, clamped to low … high and counted from `base`, PACK elements a thread; both may be the same array.
 template <typename Line, int PACK>
 __global__ void rewrite_lines(long long count, const Line *raw, Line low, Line high, Line base, Line *local) {

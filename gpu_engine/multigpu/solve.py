@@ -53,7 +53,11 @@ class SharedSolve(SolveRun):
             SolvePart(member_of(device, PARTITIONING, part, halo, self._n, overlap))
             for device, part, halo in zip(devices, parts, halos, strict=True)
         ]
-        self._sums = [device.allocate(SUMS * len(devices), np.float64) for device in devices]
+        self._sums = [[device.allocate(SUMS * len(devices), np.float64) for device in devices] for _ in range(2)]
+        self._writes_to_peers = all(one.reaches(other) for one in devices for other in devices)
+        self._targets = [
+            [part.targets(self._places(i, sums)) for i, part in enumerate(self._parts)] for sums in self._sums
+        ]
         self._seen = devices[0].allocate_host(SUMS * len(devices) + N_STATE, np.float64)
         copy_streams = [part.member.copy_stream for part in self._parts]
         self._copies = PeerCopies(copy_streams, self.transfers)
@@ -82,7 +86,7 @@ class SharedSolve(SolveRun):
         for part, span in zip(self._parts, self.spans, strict=True):
             part.forget()
             part.member.device.upload(r[span.owned], part.rows.r)
-        self._project(squares=True)
+        self._project(0, squares=True)
         self.synchronize()
         self._renew()
 
@@ -98,8 +102,10 @@ class SharedSolve(SolveRun):
             self._renew()
         for number in range(rest):
             self._iterate(number % 2)
-        for part in self._parts:
+        for part, before, after in zip(self._parts, *self._sums, strict=True):
             part.end_at(rest)
+            if rest % 2:
+                part.member.device.fetch(after, before)
 
     def read(self, x: Any) -> None:
         """Implement `SolveRun`."""
@@ -115,7 +121,7 @@ class SharedSolve(SolveRun):
     def _look(self) -> tuple[float, bool]:
         """Wait, and return ‖r‖₂ of the recurrence and whether it has broken down."""
         device, sums = self._parts[0].member.device, self._seen[:-N_STATE]
-        device.download(self._sums[0], sums)
+        device.download(self._sums[0][0], sums)
         device.download(self._parts[0].states[0], self._seen[-N_STATE:])
         self.synchronize()
         return float(np.sqrt(sums[::SUMS].sum())), bool(self._seen[-1])
@@ -133,14 +139,27 @@ class SharedSolve(SolveRun):
     def _iterate(self, parity: int) -> None:
         """Launch an iteration, which reads one of two states and writes the other."""
         # The sums of the peers, which each device has, follow their exchange: nobody reads r any more.
-        for part, sums in zip(self._parts, self._sums, strict=True):
+        for part, sums in zip(self._parts, self._sums[parity], strict=True):
             part.advance(sums, parity)
-        self._project(squares=False)
+        self._project(1 - parity, squares=False)
 
-    def _project(self, *, squares: bool) -> None:
-        """Launch the exchange of r, w := A·r, and the sums of all devices."""
+    def _project(self, parity: int, *, squares: bool) -> None:
+        """Launch the exchange of r, w := A·r, and the sums of all devices, one of two sets that take turns."""
         multiply_all(self._parts, lambda: self._copies.launch([part.local for part in self._parts]))
-        for i, part in enumerate(self._parts):
-            self._sum_copies.release(i, part.member.device)
-            part.project(self._sums[i][SUMS * i : SUMS * (i + 1)], squares=squares)
-        self._sum_copies.launch(self._sums)
+        devices = [part.member.device for part in self._parts]
+        for i, (part, targets) in enumerate(zip(self._parts, self._targets[parity], strict=True)):
+            self._sum_copies.release(i, devices[i])
+            part.project(targets, squares=squares)
+        if not self._writes_to_peers:
+            self._sum_copies.launch(self._sums[parity])
+            return
+        # A peer reads the other set until it has written its numbers of this one, so that nobody writes too early.
+        written = [device.record_event() for device in devices]
+        for device in devices:
+            for event in written:
+                device.wait_event(event)
+
+    def _places(self, number: int, sums: Sequence[Any]) -> list[Any]:
+        """Return where a device writes its sums: on all devices, or on itself if peers fetch them."""
+        readers = sums if self._writes_to_peers else sums[number : number + 1]
+        return [each[SUMS * number : SUMS * (number + 1)] for each in readers]

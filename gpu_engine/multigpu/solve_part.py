@@ -1,11 +1,11 @@
 """SolvePart: what one device has of a system that CG solves on several devices."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from gpu_engine.multigpu.base import SolveRows
+from gpu_engine.multigpu.base import SolveRows, call_and_wait
 from gpu_engine.multigpu.blocks import Block
 from gpu_engine.multigpu.graph_shards import PARTITIONING
 from gpu_engine.multigpu.iteration import Member, iterate
@@ -56,9 +56,13 @@ class SolvePart:
         device = self.member.device
         device.call(device.operations.multiply, PARTITIONING, block.part, self.local, y)
 
-    def project(self, totals: Any, *, squares: bool) -> None:
-        """Launch totals := r·r and r·w; squares: also compute r·r, which `advance` computes otherwise."""
-        self.member.device.call(self._steps.project, self.rows, totals, squares)
+    def targets(self, arrays: Sequence[Any]) -> Any:
+        """Return arrays of SUMS numbers, on reachable devices, in the form that `project` takes."""
+        return call_and_wait(self.member.device, self._steps.targets, arrays)
+
+    def project(self, targets: Any, *, squares: bool) -> None:
+        """Launch r·r and r·w, written to all targets; squares: also r·r, which `advance` computes otherwise."""
+        self.member.device.call(self._steps.project, self.rows, targets, squares)
 
 
 def multiply_all(parts: list[SolvePart], exchange: Callable[[], None], *, ahead: bool = False) -> None:

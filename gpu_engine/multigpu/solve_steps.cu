@@ -58,10 +58,14 @@ __global__ void __launch_bounds__(SOLVE_BLOCK)
   }
 }
 
-/// own := r·r and r·w of a device, from `blocks` blocks; one block.
+/// r·r and r·w of a device, from `blocks` blocks, written to all targets, which may lie on peers; one block.
 __global__ void __launch_bounds__(SOLVE_BLOCK)
-    join_projections(int blocks, const double *__restrict__ partials, double *__restrict__ own) {
+    join_projections(int blocks, const double *__restrict__ partials, int count, double *const *__restrict__ targets) {
+  __shared__ double shared[2];
   double totals[2];
   read_sums(partials, blocks, {NORM, FIRST}, totals);
-  if (threadIdx.x == 0) own[0] = totals[0], own[1] = totals[1];
+  if (threadIdx.x == 0) shared[0] = totals[0], shared[1] = totals[1];
+  __syncthreads();
+  for (int i = threadIdx.x; i < 2 * count; i += SOLVE_BLOCK)
+    targets[i / 2][i % 2] = shared[i % 2];
 }

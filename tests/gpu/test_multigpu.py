@@ -349,7 +349,7 @@ def test_cg_is_that_of_simulated_devices(devices: Sequence[Any], name: str, over
         first, second = solve.solve(b), solve.solve(b)
         assert (first.status, first.iterations) == (expected.status, expected.iterations)
         assert first.residual <= first.bound
-        np.testing.assert_allclose(first.residuals, expected.residuals, rtol=1e-4, atol=1e-12 * np.linalg.norm(b))
+        np.testing.assert_allclose(first.residuals, expected.residuals, rtol=1e-4, atol=1e-12 * float(np.linalg.norm(b)))
         np.testing.assert_allclose(first.x, expected.x, rtol=1e-6, atol=1e-9)
         assert first.x.tobytes() == second.x.tobytes()
 

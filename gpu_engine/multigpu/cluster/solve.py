@@ -32,6 +32,7 @@ class SolveMember(CaseActor):
         self._member = member_of(self._device, PARTITIONING, part, halo, stored.n_rows, overlap)
         self._part, self._first = SolvePart(self._member), span.owned.start
         self._own = self._device.allocate(SUMS, np.float64)
+        self._targets = self._part.targets([self._own])
         self._residual = np.zeros(span.owned.stop - span.owned.start)
         self._host_state = self._device.allocate_host(N_STATE, np.float64)
         for vector in (self._part.local, self._own):
@@ -86,7 +87,7 @@ class SolveMember(CaseActor):
     def _project(self, *, squares: bool) -> None:
         """Launch the exchange of r, w := A·r, and the sums of all actors."""
         multiply_all([self._part], lambda: self._move(self._part.local), ahead=self._ahead)
-        self._part.project(self._own, squares=squares)
+        self._part.project(self._targets, squares=squares)
         self._exchange_sums(self._own)
 
     def _warm_up(self) -> None:
@@ -98,7 +99,7 @@ class SolveMember(CaseActor):
             self._part.multiply(block, target)
         self._part.advance(self._own, 0)
         for squares in (True, False):
-            self._part.project(self._own, squares=squares)
+            self._part.project(self._targets, squares=squares)
         self.synchronize()
 
 

@@ -17,7 +17,7 @@ from gpu_engine.multigpu.virtual import virtual_devices
 from gpu_engine.solvers import residual
 from gpu_engine.solvers.base import Status
 from tests.battery import with_row_lengths
-from tests.gpu_engine.multigpu.scheduled import CHANGED, Order, scheduled_devices, seeds
+from tests.gpu_engine.multigpu.scheduled import CHANGED, Order, ScheduledDevice, scheduled_devices, seeds
 
 counts = pytest.mark.parametrize("count", [1, pytest.param(2, marks=CHANGED), 3, 5])
 overlaps = pytest.mark.parametrize("overlap", [False, True], ids=["in turn", "overlap"])
@@ -61,8 +61,13 @@ def test_several_devices_solve_as_one_does(name: str, count: int, overlap: bool)
         np.testing.assert_allclose(solution.x, alone.x, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("apart", [False, True], ids=["sums to peers", "sums from peers"])
 @pytest.mark.parametrize("seed", seeds(100, always=12))
-def test_in_any_order_of_the_streams_the_bits_are_the_same(seed: int) -> None:
+def test_in_any_order_of_the_streams_the_bits_are_the_same(
+    monkeypatch: pytest.MonkeyPatch, seed: int, apart: bool
+) -> None:
+    if apart:
+        monkeypatch.setattr(ScheduledDevice, "reaches", lambda self, other: self is other)
     matrix = SYSTEMS["lists" if seed % 2 else "stencil"]()
     b = right_hand_side(matrix)
     orders = (Order(seed), Order(seed + 1000))
