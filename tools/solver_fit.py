@@ -1,4 +1,4 @@
-"""`python -m tools.solver_fit`: fit the cost model of solves to the recorded ones, and print its errors.
+"""`python -m tools.solver_fit`: fit the cost model of solves to those of an H200, and print its errors on all GPUs.
 
 Each system is left out once: its solves are predicted with costs that were fitted to the other systems.
 """
@@ -20,6 +20,11 @@ from gpu_engine.records import Measurement
 from gpu_engine.solvers import METHODS, find_method
 
 RECORDING = RECORDED / "h200" / "solvers.json.gz"
+"""Solves of the fit."""
+
+OTHERS = (RECORDED / "h100" / "solvers.json.gz",)
+"""Solves on other GPUs, which only judge the fit."""
+
 SHARE = 0.9
 """Share of the solves within the printed error."""
 
@@ -108,11 +113,16 @@ def fit(solves: Sequence[RecordedSolve]) -> SolveCosts:
     return SolveCosts(call_s, dict(zip(names, each, strict=True)), reads)
 
 
-def left_out(solves: Sequence[RecordedSolve], spmv_s: SpmvTime) -> list[Outcome]:
-    """Return the outcome of each solve with costs that were fitted to the solves of the other systems."""
+def left_out(
+    solves: Sequence[RecordedSolve], spmv_s: SpmvTime, fitted: Sequence[RecordedSolve] | None = None
+) -> list[Outcome]:
+    """Return the outcome of each solve with costs that were fitted to the solves of the other systems.
+
+    fitted  solves of the fit, if it is another GPU's; each system is left out of them
+    """
     outcomes: list[Outcome] = []
     for matrix_id in dict.fromkeys(solve.matrix_id for solve in solves):
-        costs = fit([solve for solve in solves if solve.matrix_id != matrix_id])
+        costs = fit([solve for solve in fitted or solves if solve.matrix_id != matrix_id])
         mine = (solve for solve in solves if solve.matrix_id == matrix_id)
         outcomes += (Outcome(solve, solve.parts.seconds(spmv_s(solve), costs) / solve.seconds) for solve in mine)
     return outcomes
@@ -142,11 +152,10 @@ SPMV_TIMES: Mapping[str, SpmvTime] = {
 }
 
 
-def report(solves: Sequence[RecordedSolve]) -> Iterable[str]:
-    """Yield the costs, and the errors by method and of the choice of the kernel."""
-    yield str(fit(solves))
+def report(solves: Sequence[RecordedSolve], fitted: Sequence[RecordedSolve]) -> Iterable[str]:
+    """Yield the errors by method and of the choice of the kernel, with costs that were fitted to some solves."""
     for name, spmv_s in SPMV_TIMES.items():
-        outcomes = left_out(solves, spmv_s)
+        outcomes = left_out(solves, spmv_s, fitted)
         for method in (*(method.name for method in METHODS), ""):
             mine = [outcome for outcome in outcomes if method in ("", outcome.solve.parts.method.name)]
             median = statistics.median(outcome.ratio for outcome in mine)
@@ -158,5 +167,15 @@ def report(solves: Sequence[RecordedSolve]) -> Iterable[str]:
         yield f"  regret of the kernel: mean {statistics.geometric_mean(regret):.4f}, largest {regret[-1]:.3f}"
 
 
+def reports() -> Iterable[str]:
+    """Yield the costs, and the errors on each GPU."""
+    fitted = recorded_solves(read(RECORDING))
+    yield str(fit(fitted))
+    for path in (RECORDING, *OTHERS):
+        recording = read(path)
+        yield recording.device.name
+        yield from report(recorded_solves(recording), fitted)
+
+
 if __name__ == "__main__":
-    sys.stdout.write("\n".join(report(recorded_solves(read(RECORDING)))) + "\n")
+    sys.stdout.write("\n".join(reports()) + "\n")

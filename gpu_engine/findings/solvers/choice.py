@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 from gpu_engine.advisor import EQUAL
 from gpu_engine.findings.finding import SHARE_MAX
-from gpu_engine.findings.formats.decision import decide, keeps_csr
+from gpu_engine.findings.formats.csr_kernels import keeps_csr
+from gpu_engine.findings.formats.decision import decide
 from gpu_engine.findings.formats.for_n import KernelCost, best, break_even, crossovers, total_s
 from gpu_engine.findings.solvers.consistent import NONE
 from gpu_engine.findings.solvers.groups import TITLES, Solve, SolveGroup
-from gpu_engine.findings.solvers.solve_model import ERROR, SolveParts, SystemSize, run_iterations, solve_parts
+from gpu_engine.findings.solvers.solve_model import ON_H200, SolveParts, SystemSize, run_iterations, solve_parts
 from gpu_engine.formats import kernel_names
 from gpu_engine.records import Measurement
 from gpu_engine.solvers import Method, find_method
@@ -69,6 +70,7 @@ class SolveChoice:
     convert_s         seconds of the conversion in it; None: unknown, so that total_s is without it
     spmv_share        share of the SpMVs in the solve; None: unknown
     csr, csr_total_s  best kernel of CSR, and its seconds; empty and None without one
+    is_csr_only       whether it is the only kernel of CSR with a measured solve
     pays_from         iterations from which the conversion pays against CSR; None: CSR is kept, or it is unknown
     later             iterations from which another kernel pays, and that kernel; None: never
     measured          measured solve of the kernel; None: predicted
@@ -89,11 +91,22 @@ class SolveChoice:
     later: tuple[int, str] | None
     measured: Solve | None = None
     rival: tuple[str, float] | None = None
+    is_csr_only: bool = False
 
     @property
     def speedup(self) -> float | None:
         """Seconds with the best kernel of CSR over those with the kernel; None without one."""
         return self.csr_total_s / self.total_s if self.csr_total_s else None
+
+    @property
+    def speedups(self) -> tuple[float, float] | None:
+        """Range of the speedup: that of the time, with the time of CSR as exact; None without a kernel of CSR."""
+        return (self.csr_total_s / self.high_s, self.csr_total_s / self.low_s) if self.csr_total_s else None
+
+    @property
+    def is_close(self) -> bool:
+        """Whether the range of the speedup over CSR holds 1, so that the kernel need not be the faster one."""
+        return self.speedups is not None and not keeps_csr(self.kernel) and self.speedups[0] <= 1.0
 
 
 def method_for(features: Mapping[str, Any]) -> Method:
@@ -120,11 +133,15 @@ def measured_choice(group: SolveGroup, question: SolveQuestion) -> SolveChoice:
     solve = solves[kernel.kernel]
     details = solve.measurement.details
     choice = _choice(question, "solves", costs, (kernel, csr), details.spmv_s, details.convert_s)
-    error = 1.0 if question.after(details.iterations).run == question.run or question.copy_rate is None else ERROR
+    error = (
+        1.0
+        if question.after(details.iterations).run == question.run or question.copy_rate is None
+        else ON_H200.measured
+    )
     convert_s = details.convert_s or 0.0
     low, high = _ci(solve.measurement)
     low_s, high_s = (convert_s + end * (choice.total_s - convert_s) for end in (low / error, high * error))
-    return replace(choice, low_s=low_s, high_s=high_s, measured=solve)
+    return replace(choice, low_s=low_s, high_s=high_s, measured=solve, is_csr_only=group.is_base_only)
 
 
 def measured_spmvs_choice(group: Sequence[Measurement], question: SolveQuestion, error: float) -> SolveChoice | None:
@@ -164,8 +181,12 @@ def predicted_choice(
 
 
 def with_rival(choice: SolveChoice, other: SolveChoice | None) -> SolveChoice:
-    """Return a measured choice with a predicted one of other kernels, if that is faster beyond its error."""
-    is_faster = other is not None and other.convert_s is not None and other.high_s < choice.low_s
+    """Return a measured choice with a predicted one of other kernels, if that is faster beyond its error.
+
+    If a single kernel of CSR has a measured solve, another one of CSR needs not be faster beyond its error.
+    """
+    is_csr = other is not None and choice.is_csr_only and keeps_csr(other.kernel) and other.total_s < choice.total_s
+    is_faster = other is not None and other.convert_s is not None and (is_csr or other.high_s < choice.low_s)
     return replace(choice, rival=(other.kernel, other.total_s)) if other is not None and is_faster else choice
 
 

@@ -8,7 +8,8 @@ run         iterations that the graph runs: those up to the next test of converg
 spmvs, passes  SpMVs and vector passes per iteration, as `Method` counts them; a pass is 8n bytes
 rest        seconds per iteration of launches, sums, and tests
 
-`COSTS` was fitted to `recorded/h200/solvers.json.gz` by `python -m tools.solver_fit`, which also prints the errors.
+`COSTS` was fitted to `recorded/h200/solvers.json.gz` by `python -m tools.solver_fit`, which also prints the errors, and
+those on the solves of other GPUs.
 """
 
 import math
@@ -59,20 +60,39 @@ class SolveCosts:
     cycle_reads: float
 
 
-FITTED_SOLVES = 266
-"""Number of solves that `COSTS` was fitted to: twelve systems, four methods, and seven kernels on an H200."""
-
 COSTS = SolveCosts(5.41e-4, {"cg": 5.19e-6, "minres": 6.65e-6, "bicgstab": 8.17e-6, "gmres": 1.55e-5}, 1.56)
-"""Least squares of (predicted − measured) / measured over these solves."""
+"""Least squares of (predicted − measured) / measured over the solves of `ON_H200`."""
 
-ERROR = 1.11
-"""Factor within which 90 % of these solves were predicted from their own SpMVs, each system left out of the fit."""
 
-ERROR_PREDICTED = 1.18
-"""The same factor with the SpMV of the performance model instead of the measured one."""
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """Errors on the recorded solves of a GPU model, each system predicted with costs of the others on an H200.
+
+    gpu, solves  short name of the GPU model, and number of solves
+    measured     factor within which 90 % were predicted from their own SpMVs
+    predicted    the same factor with the SpMV of the performance model
+    """
+
+    gpu: str
+    solves: int
+    measured: float
+    predicted: float
+
+
+ON_H200 = Accuracy("H200", 266, measured=1.11, predicted=1.18)
+"""Solves of the fit: twelve systems, four methods, and seven kernels."""
+
+ON_H100 = Accuracy("H100", 440, measured=1.17, predicted=1.26)
+"""Solves outside the fit: 15 systems, four methods, and ten kernels."""
 
 ERROR_WORST = 2.2
-"""Largest factor of a solve with the SpMV of the performance model."""
+"""Largest factor of a solve with the SpMV of the performance model, on either GPU."""
+
+
+def accuracy_on(gpu: Gpu | None) -> Accuracy | None:
+    """Return the errors on a GPU model; None if no solves of it are recorded."""
+    known = (each for each in (ON_H200, ON_H100) if gpu is not None and each.gpu == gpu.short_name)
+    return next(known, None)
 
 
 @dataclass(frozen=True, slots=True)

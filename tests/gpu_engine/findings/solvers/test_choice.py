@@ -18,7 +18,7 @@ from gpu_engine.findings.solvers.choice import (
     with_rival,
 )
 from gpu_engine.findings.solvers.groups import SolveGroup, solve_groups
-from gpu_engine.findings.solvers.solve_model import ERROR, SystemSize
+from gpu_engine.findings.solvers.solve_model import ON_H200, SystemSize
 from gpu_engine.records import Measurement
 from gpu_engine.solvers import find_method
 from tests.samples.formats import timed
@@ -94,7 +94,7 @@ def test_a_solve_is_scaled_by_the_cost_model_and_its_range_has_the_error_of_it()
     ratio = parts[1].seconds(SPMV_S["sellp/t1"]) / parts[0].seconds(SPMV_S["sellp/t1"])
     assert scaled.total_s - 1.2e-3 == pytest.approx(420 * 24e-6 * ratio)
     assert own.high_s / own.total_s < 1.01
-    assert (scaled.high_s - 1.2e-3) / (scaled.total_s - 1.2e-3) == pytest.approx(1.002 * ERROR)
+    assert (scaled.high_s - 1.2e-3) / (scaled.total_s - 1.2e-3) == pytest.approx(1.002 * ON_H200.measured)
 
 
 def test_a_speedup_that_is_not_significant_keeps_csr() -> None:
@@ -165,10 +165,14 @@ def test_without_forecasts_only_a_clear_advantage_leaves_csr() -> None:
 def test_a_faster_kernel_without_a_measured_solve_is_a_rival_beyond_the_error_only() -> None:
     choice = measured_choice(group(rounds=15), question(420))
     other = predicted(420)
-    near, far = (replace(other, kernel="csr/scalar", total_s=s, high_s=1.1 * s) for s in (10.5e-3, 8e-3))
+    near, far = (replace(other, kernel="ell/thread", total_s=s, high_s=1.1 * s) for s in (10.5e-3, 8e-3))
     assert with_rival(choice, None).rival is None
     assert with_rival(choice, near).rival is None
-    assert with_rival(choice, far).rival == ("csr/scalar", 8e-3)
+    assert with_rival(choice, far).rival == ("ell/thread", 8e-3)
+    csr = replace(near, kernel="csr/scalar")
+    assert with_rival(choice, csr).rival == ("csr/scalar", 10.5e-3), "one kernel of CSR was measured"
+    assert with_rival(replace(choice, is_csr_only=False), csr).rival is None
+    assert with_rival(choice, replace(csr, total_s=12e-3)).rival is None, "it is slower"
     assert with_rival(choice, replace(far, convert_s=None)).rival is None
 
 

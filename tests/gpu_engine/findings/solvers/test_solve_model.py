@@ -5,12 +5,14 @@ import math
 import pytest
 
 from gpu_engine.advisor import rank
-from gpu_engine.advisor.gpus import GPUS
+from gpu_engine.advisor.gpus import FITTED, GPUS
 from gpu_engine.findings.solvers.solve_model import (
     COSTS,
-    ERROR_PREDICTED,
+    ON_H100,
+    ON_H200,
     STEP_S,
     SystemSize,
+    accuracy_on,
     copy_rate_of,
     residual_s,
     run_iterations,
@@ -58,7 +60,7 @@ def test_the_longest_row_of_a_residual_is_divided_among_its_threads(nnz: int, la
     assert long - short == pytest.approx((math.ceil(1001 / lanes) - 1) * STEP_S)
 
 
-ON_H100 = [
+SOLVES_ON_H100 = [
     ((5, 128, 1), "cg", 167, 1.74e-3),
     ((5, 320, 1), "cg", 175, 2.64e-3),
     ((5, 640, 1), "cg", 175, 4.75e-3),
@@ -70,7 +72,7 @@ ON_H100 = [
 """Grid, method, iterations, and measured seconds with sellp/t1: docs/solvers.md, What a solve costs."""
 
 
-@pytest.mark.parametrize(("grid", "method", "iterations", "measured_s"), ON_H100)
+@pytest.mark.parametrize(("grid", "method", "iterations", "measured_s"), SOLVES_ON_H100)
 def test_solves_of_another_gpu_are_within_the_stated_error(
     grid: tuple[int, int, int], method: str, iterations: int, measured_s: float
 ) -> None:
@@ -79,4 +81,10 @@ def test_solves_of_another_gpu_are_within_the_stated_error(
     (gpu,) = (gpu for gpu in GPUS if gpu.short_name == "H100")
     spmv_s = dict(rank(known, gpu))["sellp/t1"].seconds
     parts = solve_parts(find_method(method), iterations, SystemSize.of(known), copy_rate_of(gpu))
-    assert 1 / ERROR_PREDICTED <= parts.seconds(spmv_s) / measured_s <= ERROR_PREDICTED
+    assert 1 / ON_H100.predicted <= parts.seconds(spmv_s) / measured_s <= ON_H100.predicted
+
+
+def test_only_gpus_with_recorded_solves_have_an_accuracy() -> None:
+    known = {gpu.name: accuracy for gpu in GPUS if (accuracy := accuracy_on(gpu))}
+    assert known == {FITTED.name: ON_H200, "H100-SXM": ON_H100}
+    assert accuracy_on(None) is None
