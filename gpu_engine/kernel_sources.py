@@ -8,6 +8,7 @@ from gpu_engine.errors import UnavailableError
 from gpu_engine.formats import FORMATS
 from gpu_engine.formats.base import POINTERS
 from gpu_engine.operators import scaling
+from gpu_engine.pagerank import seeded_cuda
 from gpu_engine.pagerank.kernels import KERNELS
 from gpu_engine.pagerank.products import LAYOUTS
 from gpu_engine.studies.reduced_spmv import experiment as reduced_spmv
@@ -31,5 +32,5 @@ def _sources() -> Iterator[CudaSource]:
     yield from (source for kernel in batched.KERNELS for source in kernel.sources)
     yield from (source for kernel in KERNELS for pointer in POINTERS for source in kernel.sources(pointer))
     yield from (reduced_spmv.source_of(layout, pointer) for layout in LAYOUTS for pointer in POINTERS)
-    yield from (scaling.SOURCE, *solvers.SOURCES, *spmm.SOURCES)
+    yield from (scaling.SOURCE, seeded_cuda.SOURCE, *solvers.SOURCES, *spmm.SOURCES)
     yield from (*cuda_operations.SOURCES, cuda_chunks.SOURCE)

@@ -21,6 +21,13 @@ unfused              the state of a run with one kernel per step, as in the pape
 cuda_refined         the state of iterative refinement
 converging           runs that test convergence on the device, as conditions of a CUDA graph
 
+  several seed sets at once (personalized PageRank)
+seeds                the teleport vectors, from seed sets or their text
+seeded               `seeded_ranks`: the run, with frozen columns, compaction, and warm start
+seeded_block         the ranks of all columns: what both backends share
+seeded_cpu           one iteration, compiled by Numba
+seeded_cuda          the launches of seeded.cu
+
   verification and measurements
 verify               independent verification of ranks in extended precision, and top-k agreement
 early_stopping       stops runs that are much slower than another run of their graph

@@ -3,6 +3,7 @@
 It starts from the adjacency matrix and pushes along the links, while the kernels pull; only `reference` pulls.
 """
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +49,13 @@ class Verifier:
         self._links = scipy.sparse.coo_array((weights, (targets, sources)), shape=(self._n, self._n))
         self._expected: tuple[Any, float] | None = None
         self._totals = self._links.T @ np.ones(self._n, np.longdouble)
+        self._teleport = np.ones(self._n, np.longdouble) / max(self._n, 1)
+
+    def with_teleport(self, teleport: Any) -> "Verifier":
+        """Return the verification of personalized ranks of the graph, for a teleport vector, float64 [n] with sum 1."""
+        personalized = copy(self)
+        personalized._teleport, personalized._expected = np.asarray(teleport, dtype=np.longdouble), None
+        return personalized
 
     def verify(self, p: Any, expected: Any | None = None, top: int = 100) -> Verification:
         """Verify p, float64 [n], against the definition and, if given, against an expected vector and its `top` pages.
@@ -103,7 +111,7 @@ class Verifier:
         s = p[self._totals == 0].sum()
         damping = np.longdouble(self._params.damping)
         spread = {"teleport": damping * s, "ignore": 0 * s, "as printed": s}[self._params.dangling]
-        return damping * (self._links @ scaled) + (1 - damping + spread) / max(self._n, 1)
+        return damping * (self._links @ scaled) + (1 - damping + spread) * self._teleport
 
 
 def verify(
@@ -147,14 +155,21 @@ def top_k_agreement(p: Any, expected: Any, top: int, slack: float = 0.0) -> floa
     return float(np.mean(near | np.isin(second, first)))
 
 
-def reference(graph: TransitionMatrix, params: PageRankParams) -> tuple[Any, tuple[float, ...]]:
-    """Run Algorithm 1 with SciPy in fp64; return p, float64 [n], and γ of every iteration (at the end < ε)."""
-    n = max(graph.n, 1)
-    p, pull = np.full(graph.n, 1.0 / n), graph.pull.to_scipy()
+def reference(
+    graph: TransitionMatrix, params: PageRankParams, teleport: Any | None = None, start: Any | None = None
+) -> tuple[Any, tuple[float, ...]]:
+    """Run Algorithm 1 with SciPy in fp64; return p, float64 [n], and γ of every iteration (at the end < ε).
+
+    teleport  float64 [n] with sum 1; default: e/n; start: the first ranks; default: the teleport vector
+    """
+    n, pull = max(graph.n, 1), graph.pull.to_scipy()
+    first = np.full(graph.n, 1.0 / n) if teleport is None else teleport
+    p = first if start is None else start
     gammas: list[float] = []
     while len(gammas) < params.iterations_max:
         s = p[graph.dangling].sum()
-        new = params.damping * (pull @ p) + (1.0 - params.damping + params.dangling_factor * s) / n
+        base = 1.0 - params.damping + params.dangling_factor * s
+        new = params.damping * (pull @ p) + (base / n if teleport is None else base * teleport)
         gammas.append(change(new - p, params.norm))
         p = new
         if gammas[-1] < params.epsilon:

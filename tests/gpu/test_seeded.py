@@ -1,4 +1,4 @@
-"""Personalised PageRank of several seed sets on a GPU: the contract of the CPU, equal bits, and 64-bit pointers."""
+"""Personalized PageRank of several seed sets on a GPU: the contract of the CPU, equal bits, and 64-bit pointers."""
 
 from typing import Any
 

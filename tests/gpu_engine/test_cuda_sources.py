@@ -43,6 +43,7 @@ SOURCES_CHANGED = pytest.mark.full(
         "gpu_engine/pagerank/converge*",
         "gpu_engine/pagerank/raise*",
         "gpu_engine/pagerank/between*",
+        "gpu_engine/pagerank/seeded_cuda*",
         "gpu_engine/pagerank/*products*",
     ),
     *("gpu_engine/multigpu/cuda*", "tests/gpu_engine/test_cuda_sources.py"),
