@@ -1,4 +1,4 @@
-"""Public API of Sparsight: operators for matrices, clients of a running server, and their errors."""
+"""Public API of Sparsight: operators for matrices, ranks of graphs, clients of a running server, and their errors."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -8,14 +8,16 @@ if TYPE_CHECKING:
     from gpu_engine.operators.batch_solves import solve_batch
     from sparsight.async_client import AsyncClient
     from sparsight.client import Client
+    from sparsight.graph_ranks import pagerank
 
-__all__ = ["AsyncClient", "Client", "operator", "solve_batch"]
+__all__ = ["AsyncClient", "Client", "operator", "pagerank", "solve_batch"]
 
 
 LAZY = {
     "AsyncClient": "sparsight.async_client",
     "Client": "sparsight.client",
     "operator": "gpu_engine.operators",
+    "pagerank": "sparsight.graph_ranks",
     "solve_batch": "gpu_engine.operators.batch_solves",
 }
 """Public name → module that defines it; names that end with Error come from gpu_engine.errors."""

@@ -40,7 +40,13 @@ def devices(server: Server = None, as_json: AsJson = False) -> None:
     """List the devices that run jobs, and those with reference results."""
     with connect(server) as client:
         documents = client.devices()
-    print_list(documents, 0, DEVICES, "No device available. Start a worker: `sparsight worker`.", as_json)
+    print_list(
+        documents,
+        0,
+        DEVICES,
+        "No device available. Start a worker on the host of the server: `sparsight worker`.",
+        as_json,
+    )
     for fault in dict.fromkeys(device["fault"] for device in documents if device.get("fault")):
         print_status(str(fault))
 

@@ -1,0 +1,55 @@
+"""pagerank: PageRank of a caller's graph, personalized for one or several seed sets."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.formats.base import transpose
+from gpu_engine.operators.matrices import wrap_arrays
+from gpu_engine.pagerank.graph import PageRankParams, transition_matrix
+from gpu_engine.pagerank.seeded import SeededRun, seeded_ranks
+from gpu_engine.pagerank.seeds import Seeds, SeedSet, parse_seeds
+from gpu_engine.parameters import parse_params
+
+Set = Mapping[int, float] | Sequence[int]
+"""Pages of a seed set: with a weight each, or with equal weights."""
+
+
+def pagerank(graph: Any, seeds: str | Sequence[Set] = "", *, start: Any = None, **options: Any) -> SeededRun:
+    """Return the ranks of all pages for each seed set, computed where the graph lies: on a CPU or on its GPU.
+
+    graph    square sparse matrix of SciPy, CuPy, or PyTorch; row i holds the links of page i
+    seeds    1 to 64 sets: `[{12: 1.0}, [5, 9]]`, or text, `"12; 5, 9"`; an empty set means every page
+    start    ranks of an earlier run, float64 [n] or [n, k] on the host, to continue from after few links have changed
+    options  fields of PageRankParams: damping, epsilon, iterations_max, norm, dangling, weights, triangle, self_loops
+
+    The run has `ranks`, float64 [n, k] on the host, and per set `iterations`, `gammas`, and `converged`.
+    Raise ParameterError for a matrix that is not a graph, or for seeds, a start, or options that are not valid.
+    """
+    params = parse_params(PageRankParams, options)
+    wrapped = wrap_arrays(graph)
+    values = wrapped.stored.values
+    stored = wrapped.stored.on_host()
+    adjacency = transpose(stored) if wrapped.by_columns else stored
+    transitions = transition_matrix(adjacency, params)
+    sets = parse_seeds(seeds, transitions.n) if isinstance(seeds, str) else Seeds.of(_sets(seeds), transitions.n)
+    is_on_host = isinstance(values, np.ndarray)
+    with _device(values):
+        return seeded_ranks(transitions, params, sets, start, "cpu" if is_on_host else "cuda")
+
+
+def _sets(seeds: Sequence[Set]) -> list[SeedSet]:
+    """Return seed sets as pages with weights."""
+    return [
+        tuple((int(page), float(weight)) for page, weight in each.items())
+        if isinstance(each, Mapping)
+        else tuple((int(page), 1.0) for page in each)
+        for each in seeds
+    ]
+
+
+def _device(values: Any) -> AbstractContextManager[Any]:
+    """Return a context in which the GPU of an array is current; an empty one for host arrays."""
+    return nullcontext() if isinstance(values, np.ndarray) else values.device
