@@ -1,4 +1,4 @@
-"""Verification: compares y = A·x with SciPy, row by row, for a random x, before anything is timed."""
+"""Verification: compares y = A·x, or Y = A·X, with SciPy for a random x, element by element, before it is timed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,11 +17,12 @@ POISON = np.nan
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An SpMV computed by SciPy on the host; its arrays lie there or, to check many results, on a device.
+    """An SpMV or SpMM computed by SciPy on the host; its arrays lie there or, to check many results, on a device.
 
-    x, y   float64 [n_cols], [n_rows]
-    scale  (|A|·|x|)ᵢ: float64 [n_rows]
-    limit  largest allowed error of a row in units of ε·scale: two sums of n terms in any order differ by at most 2·n
+    x, y   float64 [n_cols], [n_rows]; of an SpMM row major [n_cols, k], [n_rows, k]
+    scale  |A|·|x|, of the shape of y
+    limit  largest allowed error of a row in units of ε·scale: two sums of n terms in any order differ by at most 2·n;
+           float64 [n_rows], of an SpMM [n_rows, 1]
     """
 
     x: Any
@@ -44,22 +45,23 @@ def products_of(matrix: CsrMatrix) -> Products:
     return lambda x, scale: (csr @ x, abs(csr) @ scale)
 
 
-def reference(matrix: CsrMatrix, seed: int = 0) -> Reference:
-    """Return the reference SpMV of a host matrix with x uniform in (−1, 1)."""
-    return reference_of(products_of(matrix), np.diff(matrix.indptr), matrix.n_cols, seed)
+def reference(matrix: CsrMatrix, seed: int = 0, k: int | None = None) -> Reference:
+    """Return the reference SpMV of a host matrix with x uniform in (−1, 1), or the SpMM with k columns."""
+    return reference_of(products_of(matrix), np.diff(matrix.indptr), matrix.n_cols, seed, k)
 
 
-def reference_of(products: Products, lengths: Any, n_cols: int, seed: int = 0) -> Reference:
-    """Return the reference SpMV of a matrix that is given by its products and its row lengths."""
-    x = np.random.default_rng(seed).uniform(-1.0, 1.0, n_cols)
+def reference_of(products: Products, lengths: Any, n_cols: int, seed: int = 0, k: int | None = None) -> Reference:
+    """Return the reference of a matrix that is given by its products and its row lengths."""
+    x = np.random.default_rng(seed).uniform(-1.0, 1.0, n_cols if k is None else (n_cols, k))
     y, scale = products(x, np.abs(x))
-    return Reference(x, y, scale, 2.0 * (lengths.astype(np.float64) + 1.0))
+    limit = 2.0 * (lengths.astype(np.float64) + 1.0)
+    return Reference(x, y, scale, limit if k is None else limit[:, np.newaxis])
 
 
 def check(expected: Reference, y: Any) -> float:
-    """Return the largest error of y in units of ε·(|A|·|x|)ᵢ, computed where y and the reference lie.
+    """Return the largest error of y in units of ε·(|A|·|x|), computed where y and the reference lie.
 
-    Raises KernelError naming the worst row when y is wrong.
+    Raises KernelError naming the worst element when y is wrong.
     """
     if not y.size:
         return 0.0
@@ -69,9 +71,11 @@ def check(expected: Reference, y: Any) -> float:
         errors = xp.where(difference == 0.0, 0.0, difference / (EPSILON * expected.scale))
     wrong = ~(errors <= expected.limit)
     if bool(wrong.any()):
-        row = int(xp.argmax(xp.where(wrong, xp.where(xp.isnan(errors), np.inf, errors), -1.0)))
+        worst = int(xp.argmax(xp.where(wrong, xp.where(xp.isnan(errors), np.inf, errors), -1.0)))
+        place = tuple(map(int, np.unravel_index(worst, errors.shape)))
+        where = ", ".join(f"{name} {number}" for name, number in zip(("row", "column"), place, strict=False))
         raise KernelError(
-            f"Wrong result: row {row} is {float(y[row])!r}, SciPy gives {float(expected.y[row])!r}; "
-            f"{int(wrong.sum())} of {errors.size} rows are off."
+            f"Wrong result: {where} is {float(y[place])!r}, SciPy gives {float(expected.y[place])!r}; "
+            f"{int(wrong.sum())} of {errors.size} {'rows' if errors.ndim == 1 else 'elements'} are off."
         )
     return float(errors.max())

@@ -98,9 +98,14 @@ def _pointer_type(matrix: CsrMatrix) -> ctypes.c_int:
 def csr(matrix: CsrMatrix, transposed: bool = False) -> CusparseLayout:
     """Return CSR, which shares the arrays of the matrix, or CSC of its transpose."""
     arrays = matrix.indptr, matrix.indices, matrix.values
+    return CusparseLayout(matrix, arrays, csr_descriptor(matrix), transposed)
+
+
+def csr_descriptor(matrix: CsrMatrix) -> LibraryObject:
+    """Return a new descriptor of a matrix."""
+    arrays = matrix.indptr, matrix.indices, matrix.values
     types = _pointer_type(matrix), ctypes.c_int(INDEX_32), ctypes.c_int(BASE_ZERO), ctypes.c_int(REAL_64)
-    matrix_descriptor = descriptor("cusparseCreateCsr", *_shape(matrix), *map(pointer, arrays), *types)
-    return CusparseLayout(matrix, arrays, matrix_descriptor, transposed)
+    return descriptor("cusparseCreateCsr", *_shape(matrix), *map(pointer, arrays), *types)
 
 
 def pointers(lines: Any, n_lines: int, handle: LibraryObject) -> Any:
@@ -122,10 +127,15 @@ def pointers(lines: Any, n_lines: int, handle: LibraryObject) -> Any:
 
 
 def _coo(matrix: CsrMatrix) -> CusparseLayout:
-    arrays = row_of_entries(matrix), matrix.indices, matrix.values
+    rows = row_of_entries(matrix)
+    return CusparseLayout(matrix, (rows, matrix.indices, matrix.values), coo_descriptor(matrix, rows))
+
+
+def coo_descriptor(matrix: CsrMatrix, rows: Any) -> LibraryObject:
+    """Return a new descriptor of the nonzeros of a matrix; rows: the row of each, int32 [nnz]."""
+    arrays = rows, matrix.indices, matrix.values
     types = ctypes.c_int(INDEX_32), ctypes.c_int(BASE_ZERO), ctypes.c_int(REAL_64)
-    matrix_descriptor = descriptor("cusparseCreateCoo", *_shape(matrix), *map(pointer, arrays), *types)
-    return CusparseLayout(matrix, arrays, matrix_descriptor)
+    return descriptor("cusparseCreateCoo", *_shape(matrix), *map(pointer, arrays), *types)
 
 
 def _slice_widths(matrix: CsrMatrix) -> Any:

@@ -20,6 +20,7 @@ from gpu_engine.formats.dense_blocks import Blocks, find_blocks
 BSR_ALG1 = 6
 """cusparseSpMVAlg_t."""
 
+
 def bsr_descriptor(matrix: CsrMatrix, blocks: Blocks) -> LibraryObject:
     """Return a new descriptor of the blocks of a matrix."""
     size = blocks.size

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from gpu_engine.errors import KernelError
+from gpu_engine.spmm.base import Order
+from gpu_engine.spmm.operands import leading
 
 VARIABLE = "SPARSIGHT_CUSPARSE"
 """Variable with the path of another libcusparse; a libnvJitLink next to it is loaded too."""
@@ -17,6 +19,7 @@ INDEX_32, INDEX_64 = 2, 3
 BASE_ZERO = 0
 REAL_64 = 1
 NO_TRANSPOSE, TRANSPOSE = 0, 1
+BY_COLUMNS, BY_ROWS = 1, 2
 ONE, ZERO = ctypes.c_double(1.0), ctypes.c_double(0.0)
 
 
@@ -116,3 +119,24 @@ def vector(array: Any) -> LibraryObject:
     """Return the descriptor of a float64 vector."""
     sizes = ctypes.c_int64(array.size), pointer(array), ctypes.c_int(REAL_64)
     return LibraryObject("cusparseCreateDnVec", "cusparseDestroyDnVec", *sizes)
+
+
+class DenseMatrix:
+    """Descriptor of float64 matrices of one shape and order; it is made again only for another leading dimension."""
+
+    def __init__(self, order: Order) -> None:
+        self._is_by_rows = order == "row"
+        self._distance, self._address = 0, 0
+        self._descriptor: LibraryObject | None = None
+
+    def describe(self, array: Any) -> LibraryObject:
+        """Return the descriptor of an array of the order."""
+        distance, address = leading(array if self._is_by_rows else array.T), pointer(array)
+        if self._descriptor is None or distance != self._distance:
+            sizes = (ctypes.c_int64(size) for size in (*array.shape, distance))
+            kind = ctypes.c_int(REAL_64), ctypes.c_int(BY_ROWS if self._is_by_rows else BY_COLUMNS)
+            self._descriptor = LibraryObject("cusparseCreateDnMat", "cusparseDestroyDnMat", *sizes, address, *kind)
+        elif address.value != self._address:
+            call("cusparseDnMatSetValues", self._descriptor, address)
+        self._distance, self._address = distance, address.value or 0
+        return self._descriptor

@@ -85,3 +85,14 @@ template <int V> struct Columns {
       __stcs(y, out[0]);
   }
 };
+
+/// Writes the sums of a segment to its row of Y, or to `sums` [·, k] if the row is cut; see gpu_engine/spmm/cuts.py.
+template <int V>
+__device__ __forceinline__ void write_segment(const Lane<V> &lane, const Columns<V> &total, int target, int k,
+                                              double alpha, double beta, double *__restrict__ y, long long ldy,
+                                              double *__restrict__ sums) {
+  if (target >= 0)
+    total.write(alpha, beta, y + target * ldy + lane.column);
+  else
+    total.write(1.0, 0.0, sums + (long long)~target * k + lane.column);
+}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from operator import itemgetter
 from statistics import geometric_mean, median
 
+from gpu_engine.findings.bootstrap import interval_of_mean
 from gpu_engine.findings.finding import INTERVAL, share, share_text
-from gpu_engine.findings.overall_ranking import interval_of_mean
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table

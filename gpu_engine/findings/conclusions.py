@@ -8,10 +8,11 @@ from statistics import geometric_mean
 from typing import Generic, Literal, TypeVar
 
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.verdict_reasons import WORDS_MAX, reason_of_verdict
 from gpu_engine.findings.verdict_reasons import Trial as Trial
-from gpu_engine.findings.verdict_reasons import reason_of_verdict
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.words import capital
 
 EXAMPLES = 3
 """Maximum number of cases named as examples."""
@@ -154,13 +155,20 @@ def _examples(trials: Sequence[tuple[str, Trial]]) -> str:
     """Return the cases for which it does not hold; if there are none, those for which it does."""
     failures = [entry for entry in trials if not entry[1].holds]
     word, listed = ("Not for", failures) if failures else ("For", list(trials))
-    named = "; ".join(f"{name} {trial.number}" for name, trial in listed[:EXAMPLES])
-    more = f"; {len(listed) - EXAMPLES} more" if len(listed) > EXAMPLES else ""
+    texts = [_listed(word, listed, number) for number in range(min(EXAMPLES, len(listed)), 0, -1)]
+    return next((text for text in texts if len(text.split()) <= WORDS_MAX), texts[-1])
+
+
+def _listed(word: str, listed: Sequence[tuple[str, Trial]], number: int) -> str:
+    """Return the first cases and how many follow: `Not for memplus 1.2 ×; 4 more.`"""
+    named = "; ".join(f"{name} {trial.number}" for name, trial in listed[:number])
+    more = f"; {len(listed) - number} more" if len(listed) > number else ""
     return f"{word} {named}{more}."
 
 
 def _reasons(trials: Sequence[tuple[str, Trial]]) -> str:
     """Return the known reasons why it does not hold, each with its share of all cases, the most frequent first."""
     counts = Counter(trial.reason for _, trial in trials if trial.reason)
-    known = "; ".join(f"{reason} ({number} of {len(trials)})" for reason, number in counts.most_common())
-    return f" Reasons: {known}." if known else ""
+    known = [f"{reason} ({number} of {len(trials)})" for reason, number in counts.most_common()]
+    texts = ("; ".join(known), ". ".join(map(capital, known)))
+    return f" Reasons: {texts[len(texts[0].split()) >= WORDS_MAX]}." if known else ""

@@ -136,7 +136,7 @@ def verdict_on(m: Measurement, baseline: Measurement | None) -> tuple[Word, floa
 
 
 def against(base: Measurement | None, m: Measurement, name: str = "") -> str:
-    """Return `speedup 1.25× over csr/vector (faster)` or `slowdown 2× against …`; empty without two times.
+    """Return `speedup 1.25 × over csr/vector (faster)` or `slowdown 2.00 × against …`; empty without two times.
 
     base  the measurement to compare with; name: its label, by default its kernel
     """

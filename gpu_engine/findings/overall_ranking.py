@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpu_engine.findings.bootstrap import CONTESTS_MIN, interval, resampled_means
 from gpu_engine.findings.finding import Finding
 from gpu_engine.findings.ranking import Ranking, rank
 from gpu_engine.records import Measurement
@@ -21,17 +22,11 @@ FAR = 1.10
 FIRST = 5
 """Number of kernels shown with the baseline if the user has chosen none."""
 
+ABSENT_MAX = 0.1
+"""Largest share of the comparison groups without a record of a kernel that is ranked before those with fewer."""
+
 TRIED_MIN = 0.5
 """Least share of the comparison groups in which a shown kernel was measured."""
-
-DRAWS, LEVEL, SEED = 2000, 95.0, 0
-"""Bootstrap settings: number of resamples, confidence level in percent, seed."""
-
-CONTESTS_MIN = 6
-"""Least number of comparison groups for a bootstrap; with fewer, the verdicts decide.
-
-With fewer, one of two equal kernels wins all groups in more than 5 % of all draws.
-"""
 
 PENALTY = 2.0
 """Factor on the slowest time of a comparison group that a kernel without a time counts with."""
@@ -46,6 +41,8 @@ class ComparisonGroup:
     ranking   ranking of the entrants that compete
     baseline  label of the baseline; empty if there is none
     of        part of the study with an overall ranking of its own, such as a partitioning; usually empty
+    parts     what the group is made of: plural noun → its value, such as the matrix and the preconditioner
+    without   what the times leave out: `conversion`; empty if nothing
     """
 
     name: str
@@ -55,6 +52,8 @@ class ComparisonGroup:
     ranking: Ranking
     baseline: str = ""
     of: str = ""
+    parts: tuple[tuple[str, str], ...] = ()
+    without: str = ""
 
     @property
     def leaders(self) -> tuple[str, ...]:
@@ -115,6 +114,7 @@ class OverallRanking:
     standings  summaries of the kernels by mean slowdown; those not measured in all groups last
     level      labels of the best kernel and of those tied with it over the groups; none if there is no ranking
     only       sentence about the group if there is only one
+    parts      numbers of what the groups are made of: (plural noun, number); without: what the times leave out
     """
 
     device: str
@@ -128,6 +128,8 @@ class OverallRanking:
     level: tuple[str, ...]
     baseline: str
     only: str = ""
+    parts: tuple[tuple[str, int], ...] = ()
+    without: str = ""
 
     @property
     def where(self) -> str:
@@ -139,10 +141,12 @@ class OverallRanking:
         """Kernels within 2 % of the best one, excluding it."""
         first, *others = self.standings or (None,)
         return tuple(
-            standing
-            for standing in others
-            if first and standing.mean < NEAR * first.mean and standing.absent <= first.absent
+            standing for standing in others if first and standing.mean < NEAR * first.mean and self.is_ranked(standing)
         )
+
+    def is_ranked(self, standing: KernelSummary) -> bool:
+        """Return whether a kernel was measured in enough groups to be ranked before those measured in fewer."""
+        return standing.absent <= _absent_max(self.standings, self.contests)
 
     @property
     def best(self) -> tuple[str, ...]:
@@ -194,15 +198,27 @@ def of_findings(findings: Iterable[Finding]) -> list[ComparisonGroup]:
 def _answer(setting: tuple[str, str, str], contests: Sequence[ComparisonGroup], what: str) -> OverallRanking:
     usable = [contest for contest in contests if contest.ranking.leaders]
     busy = sum(bool(contest.ranking.busy) for contest in contests)
-    standings, draws = _standings(usable)
-    everywhere = {standing.label for standing in standings if standing.absent == standings[0].absent}
+    standings, logs = _standings(usable)
+    everywhere = {standing.label for standing in standings if standing.absent <= _absent_max(standings, len(usable))}
     baselines = Counter(contest.baseline for contest in usable if contest.baseline in everywhere)
     baseline = baselines.most_common(1)[0][0] if baselines else ""
     only = _only(usable[0]) if len(usable) == len(contests) == 1 else ""
-    trusted = standings and 2 * busy <= len(contests)
-    level = _level(standings, draws, usable) if trusted else ()
-    empty = len(contests) - len(usable) - busy
-    return OverallRanking(*setting, what, len(usable), busy, empty, standings, level, baseline, only)
+    level = _level(standings, logs, usable) if standings and 2 * busy <= len(contests) else ()
+    numbers = len(usable), busy, len(contests) - len(usable) - busy
+    text = only, _parts(contests), contests[0].without
+    return OverallRanking(*setting, what, *numbers, standings, level, baseline, *text)
+
+
+def _parts(contests: Sequence[ComparisonGroup]) -> tuple[tuple[str, int], ...]:
+    """Return the number of different values of each part of the groups."""
+    every = dict.fromkeys(part for contest in contests for part in contest.parts)
+    return tuple(Counter(noun for noun, _ in every).items())
+
+
+def _absent_max(standings: Sequence[KernelSummary], contests: int) -> int:
+    """Return the largest number of groups without a record of a kernel that is ranked before the others."""
+    least = min((standing.absent for standing in standings), default=0)
+    return max(least, int(ABSENT_MAX * contests))
 
 
 def _only(contest: ComparisonGroup) -> str:
@@ -211,11 +227,11 @@ def _only(contest: ComparisonGroup) -> str:
     return contest.ranking.sentence(lambda m: labels[m.case], f"of {contest.name} on {contest.device}", facts)
 
 
-Draws = Mapping[str, np.ndarray]
-"""Label → mean logarithm of its slowdowns in each bootstrap draw; NaN in draws without the kernel."""
+Logs = Mapping[str, np.ndarray]
+"""Label → logarithm of its slowdown in each group; NaN in a group without a record of the kernel."""
 
 
-def _standings(usable: Sequence[ComparisonGroup]) -> tuple[tuple[KernelSummary, ...], Draws]:
+def _standings(usable: Sequence[ComparisonGroup]) -> tuple[tuple[KernelSummary, ...], Logs]:
     labels = list(dict.fromkeys(label for contest in usable for label in contest.entrants))
     times = [contest.times() for contest in usable]
     logs = np.full((len(usable), len(labels)), np.nan)
@@ -225,23 +241,13 @@ def _standings(usable: Sequence[ComparisonGroup]) -> tuple[tuple[KernelSummary, 
             if label in contest.entrants:
                 logs[row, column] = np.log(of_group.get(label, last) / best)
     timed = [column for column, label in enumerate(labels) if any(label in of_group for of_group in times)]
-    means = _resampled_means(logs) if len(usable) >= CONTESTS_MIN else None
+    means = resampled_means(logs) if len(usable) >= CONTESTS_MIN else None
     unsorted_standings = tuple(
         _standing(labels[column], logs[:, column], column, means, usable, times) for column in timed
     )
-    least_absent = min((standing.absent for standing in unsorted_standings), default=0)
-    draws = {labels[column]: means[:, column] for column in timed} if means is not None else {}
-    return tuple(
-        sorted(unsorted_standings, key=lambda standing: (standing.absent > least_absent, standing.mean, standing.label))
-    ), draws
-
-
-def _resampled_means(logs: np.ndarray) -> np.ndarray:
-    """Return the mean of each column over groups drawn with replacement: one row per draw, NaN without data."""
-    number = len(logs)
-    weights = np.random.default_rng(SEED).multinomial(number, [1 / number] * number, size=DRAWS).astype(float)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((weights @ np.nan_to_num(logs)) / (weights @ ~np.isnan(logs)))
+    last = _absent_max(unsorted_standings, len(usable))
+    ordered = sorted(unsorted_standings, key=lambda each: (each.absent > last, each.mean, each.label))
+    return tuple(ordered), {labels[column]: logs[:, column] for column in timed}
 
 
 def _standing(
@@ -252,7 +258,7 @@ def _standing(
     usable: Sequence[ComparisonGroup],
     times: Sequence[Mapping[str, float]],
 ) -> KernelSummary:
-    low, high = _interval(means[:, column]) if means is not None else (None, None)
+    low, high = interval(means[:, column]) if means is not None else (None, None)
     tried = [label in contest.entrants for contest in usable]
     ratios = tuple(
         (contest.name, of_group[label] / min(of_group.values()))
@@ -272,24 +278,16 @@ def _standing(
     )
 
 
-def interval_of_mean(ratios: Sequence[float]) -> tuple[float, float] | None:
-    """Return the bootstrapped 95 % CI of the geometric mean; None for fewer than CONTESTS_MIN ratios."""
-    return _interval(_resampled_means(np.log(ratios)[:, None])[:, 0]) if len(ratios) >= CONTESTS_MIN else None
-
-
-def _interval(logs: np.ndarray) -> tuple[float, float]:
-    low, high = np.nanpercentile(logs, [(100 - LEVEL) / 2, (100 + LEVEL) / 2])
-    return float(np.exp(low)), float(np.exp(high))
-
-
-def _level(standings: Sequence[KernelSummary], draws: Draws, usable: Sequence[ComparisonGroup]) -> tuple[str, ...]:
-    """Return the labels of the best kernel and of those not clearly slower, by the bootstrap or else by verdicts."""
-    first, *others = standings
-    if draws:
-        tied = (standing for standing in others if _interval(draws[standing.label] - draws[first.label])[0] <= 1)
+def _level(standings: Sequence[KernelSummary], logs: Logs, usable: Sequence[ComparisonGroup]) -> tuple[str, ...]:
+    """Return the best kernel and those not clearly slower on the groups with both, by the bootstrap or by verdicts."""
+    last = _absent_max(standings, len(usable))
+    first, *others = (standing for standing in standings if standing.absent <= last)
+    if others and len(usable) >= CONTESTS_MIN:
+        means = resampled_means(np.stack([logs[each.label] - logs[first.label] for each in others], axis=1))
+        tied = [each for column, each in enumerate(others) if interval(means[:, column])[0] <= 1]
     else:
-        tied = (standing for standing in others if not _is_slower(standing.label, first.label, usable))
-    return first.label, *(standing.label for standing in tied if standing.absent <= first.absent)
+        tied = [each for each in others if not _is_slower(each.label, first.label, usable)]
+    return first.label, *(each.label for each in tied)
 
 
 def _is_slower(label: str, first: str, usable: Sequence[ComparisonGroup]) -> bool:

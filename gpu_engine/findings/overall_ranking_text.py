@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
+from gpu_engine.findings.bootstrap import CONTESTS_MIN
 from gpu_engine.findings.finding import INTERVAL
 from gpu_engine.findings.overall_ranking import FAR, NEAR, KernelSummary, OverallRanking
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
-from gpu_engine.text.words import capital
+from gpu_engine.text.words import amount, capital
 
 NEAR_PERCENT, FAR_PERCENT = (round(100 * (bound - 1)) for bound in (NEAR, FAR))
 
@@ -19,6 +20,8 @@ SINGULAR = {
     "graphs": "graph",
     "systems": "system",
     "solves": "solve",
+    "preconditioners": "preconditioner",
+    "SpMMs": "SpMM",
 }
 
 
@@ -34,7 +37,23 @@ def sentence(answer: OverallRanking) -> str:
     noisy, empty = _more(answer.busy, answer.what), _more(answer.empty, answer.what)
     excluded = f" {noisy} excluded because the timings are too noisy." if answer.busy else ""
     untimed = f" {empty} without a timing." if answer.empty else ""
-    return f"{_lead(answer)}{_baseline(answer)}.{excluded}{untimed}"
+    return f"{_lead(answer)}{_baseline(answer)}.{_tie(answer)}{_missing(answer)}{excluded}{untimed}"
+
+
+def _tie(answer: OverallRanking) -> str:
+    """Return why kernels with other means tie; empty without a tie."""
+    if len(answer.level) < 2:
+        return ""
+    if answer.contests < CONTESTS_MIN:
+        return f" A tie: no verdict says slower on every one of the {answer.what}."
+    return f" A tie: the {INTERVAL} of the ratio of their means holds 1."
+
+
+def _missing(answer: OverallRanking) -> str:
+    """Return where kernels of the sentence were not measured; empty if they were everywhere."""
+    named = [standing for standing in answer.standings if standing.label in answer.level and standing.absent]
+    lacks = (f" {each.label} was not measured on {each.absent} of {answer.contests}." for each in named)
+    return "".join(lacks)
 
 
 def _more(number: int, what: str) -> str:
@@ -60,12 +79,20 @@ def _lead(answer: OverallRanking) -> str:
     claim = "is the best single choice" if len(answer.level) == 1 else "tie as the best single choice"
     of = "" if len(answer.level) == 1 else f" of {first.label}"
     number = f"1 of {answer.contests + answer.busy + answer.empty}" if answer.contests == 1 else str(answer.contests)
-    interval = f"95 % CI {first.low:.2f} – {first.high:.2f}, " if first.low and first.high else ""
+    ends = units.ratio_interval((first.low, first.high))
+    interval = f"{INTERVAL} {ends}, " if ends else ""
     return (
-        f"{join(answer.level, NAMED)} {claim} over {number} {answer.what} {answer.where}. "
+        f"{join(answer.level, NAMED)} {claim} over {number} {answer.what}{_extent(answer)}. "
         f"Mean slowdown{of}: {units.ratio(first.mean)} ({interval}worst {units.ratio(worst)} on {name}). "
         f"Fastest or tied on {units.percent(first.wins / answer.contests)}"
     )
+
+
+def _extent(answer: OverallRanking) -> str:
+    """Return what the groups are made of, where they were measured, and what their times leave out."""
+    parts = ", ".join(amount(number, SINGULAR[noun], noun) for noun, number in answer.parts if number > 1)
+    without = f", without {answer.without}" if answer.without else ""
+    return f"{f' ({parts})' if parts else ''} {answer.where}{without}"
 
 
 def _baseline(answer: OverallRanking) -> str:
@@ -103,7 +130,7 @@ def _row(standing: KernelSummary, answer: OverallRanking) -> tuple[str, ...]:
     return (
         standing.label,
         units.ratio(standing.mean),
-        f"{standing.low:.2f} – {standing.high:.2f}" if standing.low and standing.high else units.MISSING,
+        units.ratio_interval((standing.low, standing.high)) or units.MISSING,
         units.percent(standing.wins / answer.contests),
         units.ratio(standing.worst[1]),
         missing,
@@ -113,8 +140,11 @@ def _row(standing: KernelSummary, answer: OverallRanking) -> tuple[str, ...]:
 def visible_rows(
     answer: OverallRanking, chosen: Iterable[str]
 ) -> tuple[list[KernelSummary], list[KernelSummary], list[KernelSummary]]:
-    """Return three lists: best kernel, baseline, and chosen ones; the others within 2 % of the best; the rest."""
-    labels = {*(standing.label for standing in answer.standings[:1]), answer.baseline, *chosen}
+    """Return three lists: best kernels, baseline, and chosen ones; the others within 2 % of the best; the rest.
+
+    The best kernels are those that the sentence names, and the first one if it names none.
+    """
+    labels = {*(standing.label for standing in answer.standings[:1]), *answer.level, answer.baseline, *chosen}
     near = [standing for standing in answer.near if standing.label not in labels]
     first = [standing for standing in answer.standings if standing.label in labels]
     return (
@@ -134,7 +164,7 @@ def buckets(
     if not answer.standings:
         return []
     first = answer.standings[0]
-    measured = [standing for standing in rest if standing.absent <= first.absent]
+    measured = [standing for standing in rest if answer.is_ranked(standing)]
     behind = [standing for standing in measured if standing.mean <= FAR * first.mean]
     far = [standing for standing in measured if standing not in behind]
     partial = [standing for standing in rest if standing not in measured]

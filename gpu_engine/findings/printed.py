@@ -38,16 +38,20 @@ class Printed:
         return value < self.most
 
     def range_text(self, unit: str = "") -> str:
-        """Return the numbers for which `holds` is true: `1.05 to 1.15`; unit: follows the number, with its space."""
-        return f"{self.least:g} to {self.most:g}{unit}"
+        """Return the numbers for which `holds` is true: `1.05 to 1.15 (rounds to 1.1)`; unit: follows the number."""
+        return f"{self.least:g} to {self.most:g}{unit} (rounds to {self._text})"
 
     def reached_text(self, unit: str = "") -> str:
-        """Return the numbers for which `is_reached` is true: `1.45 or more`."""
-        return f"{self.least:g}{unit} or more"
+        """Return the numbers for which `is_reached` is true: `1.45 or more (rounds to 1.5)`."""
+        return f"{self.least:g}{unit} or more (rounds to {self.low})"
 
     def kept_text(self, unit: str = "") -> str:
-        """Return the numbers for which `is_kept` is true: `less than 5.5 GFLOP/s`."""
-        return f"less than {self.most:g}{unit}"
+        """Return the numbers for which `is_kept` is true: `less than 5.5 GFLOP/s (rounds to 5)`."""
+        return f"less than {self.most:g}{unit} (rounds to {self.high or self.low})"
+
+    @property
+    def _text(self) -> str:
+        return f"{self.low} to {self.high}" if self.high else self.low
 
 
 def _half_unit(printed: str) -> float:

@@ -6,11 +6,15 @@ from functools import lru_cache
 
 from gpu_engine.findings.identity_key import Identical
 from gpu_engine.records import Measurement
+from gpu_engine.text.words import capital
 from gpu_engine.verdicts.noise import noise
 from gpu_engine.verdicts.verdict import compare
 
 NAMED = 4
 """Maximum number of names in a sentence."""
+
+WORDS_MAX = 25
+"""Maximum number of words of a sentence with facts."""
 
 RANKINGS_CACHED = 512
 """Number of rankings in the cache: the figures of a page ask for the same groups repeatedly."""
@@ -55,8 +59,19 @@ class Ranking:
         if not self.leaders:
             return self.busy
         doubt = f" {join([name(m) for m in self.unsettled], NAMED)} may be equally fast (inconclusive)."
-        claim = f"{join([name(m) for m in self.leaders], NAMED)} {self.claim} {where}: {', '.join(filter(None, facts))}"
-        return f"{claim}.{doubt if self.unsettled else ''}"
+        begin = f"{join([name(m) for m in self.leaders], NAMED)} {self.claim} {where}: "
+        return f"{_short_sentences(begin, [*filter(None, facts)])}{doubt if self.unsettled else ''}"
+
+
+def _short_sentences(begin: str, facts: list[str]) -> str:
+    """Return the facts as one sentence, or the last ones as a second one if it is longer than WORDS_MAX."""
+    first = len(facts)
+    while first > 1 and len((begin + ", ".join(facts[:first])).split()) > WORDS_MAX:
+        first -= 1
+    rest = ", ".join(facts[first:])
+    # A name keeps its first letter: `pCSR/baseline`.
+    rest = capital(rest) if rest.partition(" ")[0].isalpha() else rest
+    return f"{begin}{', '.join(facts[:first])}.{f' {rest}.' if rest else ''}"
 
 
 def rank(measurements: Iterable[Measurement], beside: Sequence[Measurement] = ()) -> Ranking:

@@ -34,6 +34,7 @@ Group = Literal[
     "definite",
     "unsymmetric",
     "convection",
+    "columns",
 ]
 
 
@@ -54,7 +55,7 @@ class Subject:
             `shared`: large ones for several devices; `shared skewed`: equal rows have unequal nonzeros; `shared ratio`:
             two row lengths; `shared paper`: of the MSREP paper; `shared parts`: partitions are generated on the
             devices; `shared links`: graphs with few links; `definite`, `unsymmetric`: for systems that are solved;
-            `convection`: systems as they are
+            `convection`: systems as they are; `columns`: for dense matrices of several columns
     source    `generated(…)` or `collected(…)`
     orders    reorderings to measure as well
     stand_in  source of a synthetic stand-in, which is measured if the matrix is not available

@@ -16,6 +16,7 @@ from gpu_engine.gpu_bench import (
     scaling,
     scaling_tables,
     solvers,
+    spmm,
 )
 from gpu_engine.gpu_bench.batch_matrices import BATCH_SUBJECTS
 from gpu_engine.gpu_bench.benchmark_matrices import GRAPH_SUBJECTS, SUBJECTS, Subject
@@ -80,6 +81,7 @@ SPECIFIC: Mapping[str, Benchmark] = {
     "scaling": Benchmark(
         MULTIGPU_MATRICES, scaling.passes, scaling_tables.TABLES, measure_one=scaling.measure, sized=multigpu_matrices
     ),
+    "spmm": Benchmark(spmm.SUBJECTS, spmm.passes, spmm.TABLES),
     "solvers": Benchmark(solvers.SUBJECTS, solvers.passes, solvers.TABLES),
 }
 """Benchmarks of the studies whose papers determine the measurements, by study name."""

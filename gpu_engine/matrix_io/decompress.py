@@ -111,7 +111,7 @@ def check_effort(total: int, compressed: int, members: int, limits: ReadLimits, 
     """
     if total > limits.ratio_after_bytes and total > limits.ratio * compressed:
         raise TooLargeError(
-            f"The {kind} file expands by more than {limits.ratio}×, unlike numbers. Send it uncompressed."
+            f"The {kind} file expands by more than {limits.ratio}\u202f×, unlike numbers. Send it uncompressed."
         )
     if members > MEMBERS_FREE and total < MEMBER_BYTES * members:
         raise TooLargeError(f"The {kind} file has more than {MEMBERS_FREE} tiny parts. Compress it again as one part.")

@@ -36,10 +36,5 @@ __global__ void __launch_bounds__(SPMM_BLOCK, 6)
       total.add(begin, end, split, PartEntries<int, BYTES>{packed, wide + origin, 0}, first, ldx);
   }
   total.join(width, split);
-  if (!has_segment || !lane.writes) return;
-  const int target = targets[lane.group];
-  if (target >= 0)
-    total.write(alpha, beta, y + target * ldy + lane.column);
-  else
-    total.write(1.0, 0.0, sums + (long long)~target * k + lane.column);
+  if (has_segment && lane.writes) write_segment(lane, total, targets[lane.group], k, alpha, beta, y, ldy, sums);
 }

@@ -13,9 +13,11 @@ from gpu_engine.studies.pagerank import PagerankStudy
 from gpu_engine.studies.reduced_spmv import ReducedSpmvStudy
 from gpu_engine.studies.scaling import ScalingStudy
 from gpu_engine.studies.solvers import SolversStudy
+from gpu_engine.studies.spmm import SpmmStudy
 
 STUDIES: tuple[Study, ...] = (
     FormatsStudy(),
+    SpmmStudy(),
     SolversStudy(),
     PagerankStudy(),
     BatchedStudy(),

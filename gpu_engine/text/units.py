@@ -14,6 +14,12 @@ MISSING = "–"
 THIN = "\u202f"
 """Narrow no-break space between a number and its unit."""
 
+RANGE = "–\u2060"
+"""Dash between the ends of an interval; no line ends after it."""
+
+NEAR_ONE = 0.05
+"""Distance from 1 within which a ratio beside a verdict has three decimals."""
+
 PERCENT_MIN = 0.05
 """Percentage below which one decimal would be 0.0."""
 
@@ -138,6 +144,34 @@ def speedup(value: float | None) -> str:
     return f"{_grouped(value, max(2, _decimals(value, 2)) if abs(value) < 1 else _ratio_decimals(value))}{THIN}×"
 
 
+def ratio_beside_verdict(value: float | None) -> str:
+    """Return a ratio as a number that agrees with its verdict: `1.24`, and `0.993` where two decimals would be 0.99.
+
+    Two decimals within NEAR_ONE of 1 would show one number beside different verdicts.
+    """
+    if value is None or not math.isfinite(value):
+        return MISSING
+    return _grouped(value, _judged_decimals(value))
+
+
+def judged_ratio(value: float | None) -> str:
+    """Return `ratio_beside_verdict` with its sign: `0.993 ×`."""
+    text = ratio_beside_verdict(value)
+    return text if text == MISSING else f"{text}{THIN}×"
+
+
+def ratio_interval(ends: tuple[float | None, float | None] | None, *, beside_verdict: bool = False) -> str:
+    """Return the ends of an interval of ratios: `1.16–1.26`; empty without an interval.
+
+    beside_verdict  whether ends near 1 have three decimals, as in `ratio_beside_verdict`: `0.983–1.012`
+    """
+    low, high = ends or (None, None)
+    if not low or not high:
+        return ""
+    decimals = max(map(_judged_decimals, (low, high))) if beside_verdict else 2
+    return RANGE.join(_grouped(end, decimals) for end in (low, high))
+
+
 def times(value: float | None) -> str:
     """Return a ratio of times as a factor of at least 1: `1.24 ×`. A word beside it says whether it is faster."""
     return ratio(max(value, 1 / value) if value else None)
@@ -190,6 +224,16 @@ def _decimals(value: float, digits: int) -> int:
     # Rounding first, because 9.999 rounds to a number with one more digit before the point.
     rounded = _rounded(value, digits)
     return max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+
+
+def _judged_decimals(value: float) -> int:
+    return (
+        3
+        if 0 < abs(value - 1) < NEAR_ONE
+        else max(2, _decimals(value, 2))
+        if abs(value) < 1
+        else _ratio_decimals(value)
+    )
 
 
 def _ratio_decimals(value: float) -> int:

@@ -45,7 +45,7 @@ def _rounds_differ(timed: Sequence[Measurement]) -> str:
     """Check the median kernel: all kernels share the rounds, so load on the machine shows in most of them."""
     spreads = [m.q3_s / m.min_s for m in timed if m.q3_s and m.min_s]
     typical = statistics.median(spreads) if spreads else 0.0
-    reason = f"25 % of the rounds took more than {typical:.1f}× as long as the fastest round"
+    reason = f"25 % of the rounds took more than {typical:.1f}\u202f× as long as the fastest round"
     return reason if typical > SPREAD_MAX else ""
 
 
@@ -54,7 +54,7 @@ def _interval_is_wide(timed: Sequence[Measurement]) -> str:
     ends = [m.ci_high_s for m in timed if m.ci_high_s]
     rivals = [m for m in timed if m.ci_low_s and m.ci_high_s and m.ci_low_s <= min(ends)]
     width = max(((m.ci_high_s - m.ci_low_s) / m.median_s for m in rivals), default=0.0)  # type: ignore[operator]
-    return f"a confidence interval is {width:.1f}× as wide as its median" if width > WIDTH_MAX else ""
+    return f"a confidence interval is {width:.1f}\u202f× as wide as its median" if width > WIDTH_MAX else ""
 
 
 def _probe_is_beaten(timed: Sequence[Measurement]) -> str:
@@ -64,7 +64,7 @@ def _probe_is_beaten(timed: Sequence[Measurement]) -> str:
         "the copy probe": max((_beyond(m, m.roofline_s) for m in timed), default=0.0),
     }
     name, most = max(probes.items(), key=lambda probe: probe[1])
-    return f"{name} took {most:.1f}× as long as a kernel that moves as many bytes" if most > PROBE_MAX else ""
+    return f"{name} took {most:.1f}\u202f× as long as a kernel that moves as many bytes" if most > PROBE_MAX else ""
 
 
 def _beyond(m: Measurement, roofline_s: float | None) -> float:

@@ -9,6 +9,7 @@ from typing import Literal
 from gpu_engine.measure.statistics import reach
 from gpu_engine.records import Measurement
 from gpu_engine.rounds import SHOWN_ROUNDS_MIN
+from gpu_engine.text import units
 
 VerdictKind = Literal["faster", "same", "slower", "inconclusive"]
 
@@ -33,9 +34,6 @@ GAP_AS_FACTOR = 10
 
 SHOWN_MIN = 0.0005
 """Relative gap below which one decimal of a percentage would be 0.0."""
-
-EXACT_MAX = 1000
-"""Factor from which it has more than three digits before the point, and none after it."""
 
 NO_CONTROL = "No control kernel in this run; noise assumed to be"
 """Sentence, without the assumed gap, that ends the reason of a verdict on records without a control kernel."""
@@ -89,12 +87,20 @@ def compare(baseline: Measurement, other: Measurement) -> Verdict:
         return Verdict("inconclusive", ratio, NO_INTERVAL)
     if ratio == 1.0 and _times(baseline) == _times(other):
         return Verdict("same", 1.0, "Identical: both names refer to the same measurement.")
-    gaps = [m.aa_gap for m in (baseline, other) if m.aa_gap is not None]
-    if gaps:
-        return _verdict_on_times(baseline, other, ratio, interval, max(gaps))
-    gap = UNKNOWN_GAP.get(baseline.study, max(UNKNOWN_GAP.values()))
+    gap, is_known = _aa_gap(baseline, other)
     verdict = _verdict_on_times(baseline, other, ratio, interval, gap)
-    return dataclasses.replace(verdict, reason=f"{verdict.reason} {NO_CONTROL} {gap:.1%}.")
+    return verdict if is_known else dataclasses.replace(verdict, reason=f"{verdict.reason} {NO_CONTROL} {gap:.1%}.")
+
+
+def threshold_between(baseline: Measurement, other: Measurement) -> float:
+    """Return the noise threshold of `compare` as a relative gap."""
+    return noise_threshold(other.backend, _aa_gap(baseline, other)[0])
+
+
+def _aa_gap(baseline: Measurement, other: Measurement) -> tuple[float, bool]:
+    """Return the larger A/A gap of two kernels, and whether a control kernel was measured; else the gap is assumed."""
+    gaps = [m.aa_gap for m in (baseline, other) if m.aa_gap is not None]
+    return (max(gaps), True) if gaps else (UNKNOWN_GAP.get(baseline.study, max(UNKNOWN_GAP.values())), False)
 
 
 def _times(m: Measurement) -> tuple[object, ...]:
@@ -132,13 +138,13 @@ def factor(ratio: float) -> float:
 
 
 def speedup_text(ratio: float) -> str:
-    """Return `speedup 1.25×`, `slowdown 3.6×`, or `same time` if the ratio rounds to 1 at three digits."""
-    size = f"{factor(ratio):.3g}" if factor(ratio) < EXACT_MAX else f"{factor(ratio):,.0f}"
-    return "same time" if size == "1" else f"{'speedup' if ratio > 1 else 'slowdown'} {size}×"
+    """Return `speedup 1.25 ×`, `slowdown 3.60 ×`, or `same time` if the ratio rounds to 1 at three digits."""
+    size = units.ratio(factor(ratio))
+    return "same time" if size == units.ratio(1.0) else f"{'speedup' if ratio > 1 else 'slowdown'} {size}"
 
 
 def speedup_over(ratio: float, name: str) -> str:
-    """Return `speedup 1.25× over NAME`, `slowdown 3.6× against NAME`, or `same time as NAME`."""
+    """Return `speedup 1.25 × over NAME`, `slowdown 3.60 × against NAME`, or `same time as NAME`."""
     words = speedup_text(ratio)
     return f"{words} {'as' if words[-1] != '×' else 'over' if ratio > 1 else 'against'} {name}"
 
@@ -201,7 +207,7 @@ def _too_few(baseline: Measurement, other: Measurement, limit: float) -> str:
     if quickest > need * longest:
         return ""
     number = "1 round" if rounds == 1 else f"{rounds} rounds"
-    separation = "" if math.isinf(need) else f", which do not differ by {need:.3g}×"
+    separation = "" if math.isinf(need) else f", which do not differ by {units.ratio(need)}"
     return f"Only {number}{separation}. Measure again with at least {ROUNDS_MIN} rounds."
 
 

@@ -21,8 +21,9 @@ from gpu_engine.findings.overall_ranking import ComparisonGroup
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.words import capital
 
-PAPER_GAIN = "paper: 10× to 25×"
+PAPER_GAIN = "paper: 10\u202f× to 25\u202f×"
 """Speedup of batched kernels over a launch loop in the paper, on a P100: §4.2, §5."""
 
 HEADS = (
@@ -52,7 +53,9 @@ def contests(data: StudyData) -> tuple[ComparisonGroup, ...]:
 def _contest(group: BatchGroup, data: StudyData) -> ComparisonGroup:
     entrants = {m.kernel: m for m in group.measurements}
     baseline = group.peer.kernel if group.peer else ""
-    return ComparisonGroup(name_of(group, data), group.device, group.cache, entrants, group.ranking, baseline)
+    return ComparisonGroup(
+        name_of(group, data), group.device, group.cache, entrants, group.ranking, baseline, without="conversion"
+    )
 
 
 def finding(group: BatchGroup, data: StudyData) -> Finding:
@@ -103,7 +106,8 @@ def _over_libraries(group: BatchGroup) -> str:
     if loop is not None and loop.median_s:
         parts.append(f"{against(loop, first)}, a launch loop ({PAPER_GAIN})")
     unmeasured = f" {loop.kernel} {loop.state}: {loop.note}." if loop is not None and not loop.median_s else ""
-    compared = f"{first.kernel}: {', and '.join(parts)}." if parts else "No library kernel was timed."
+    sentences = ". ".join([*parts[:1], *map(capital, parts[1:])])
+    compared = f"{first.kernel}: {sentences}." if parts else "No library kernel was timed."
     return compared + unmeasured
 
 

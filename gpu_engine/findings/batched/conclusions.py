@@ -63,7 +63,7 @@ STATEMENTS: tuple[Statement[BatchGroup], ...] = (
         source="Figure 3",
     ),
     Statement(
-        "Every batched kernel is at least 10× as fast as a loop of its standard counterpart.",
+        "Every batched kernel is at least 10\u202f× as fast as a loop of its standard counterpart.",
         "batch",
         trials.gains_over_loops(LEAST_GAIN, PAPER, trials.uniform),
         source="Figure 3",
@@ -227,7 +227,7 @@ STATEMENTS: tuple[Statement[BatchGroup], ...] = (
         source="§4.2",
     ),
     Statement(
-        "COO, CSR-I, and CSR-smart are 25× as fast as a loop of standard kernels for mixed batches.",
+        "COO, CSR-I, and CSR-smart are 25\u202f× as fast as a loop of standard kernels for mixed batches.",
         "mixed batch",
         trials.gains_over_loops(SUMMARY_GAIN, (COO, CSRI, SMART), trials.mixed),
         source="§5",

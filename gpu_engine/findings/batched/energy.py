@@ -6,8 +6,8 @@ from statistics import geometric_mean
 
 from gpu_engine.findings.batched.groups import BATCH, PAPER, BatchGroup, batch_groups, largest, name_of
 from gpu_engine.findings.batched.paper import is_uniform
+from gpu_engine.findings.bootstrap import CONTESTS_MIN, interval_of_mean
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.overall_ranking import CONTESTS_MIN, interval_of_mean
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.records import Measurement
 from gpu_engine.text import units

@@ -7,8 +7,9 @@ from statistics import geometric_mean
 
 from gpu_engine.findings.batched.groups import BATCH, BatchGroup, batch_groups, largest
 from gpu_engine.findings.batched.outlook import FLEXIBLE
+from gpu_engine.findings.bootstrap import interval_of_mean
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.overall_ranking import NEAR, interval_of_mean
+from gpu_engine.findings.overall_ranking import NEAR
 from gpu_engine.records import Measurement
 from gpu_engine.verdicts.verdict import Verdict, VerdictKind, compare, interval_of_ratio
 
@@ -95,6 +96,20 @@ def flexible(data: StudyData) -> list[Flexible]:
             by_setting.setdefault((group.device, group.cache), []).append(group)
     made = (_flexible(*setting, groups) for setting, groups in by_setting.items())
     return [each for each in made if each.batches]
+
+
+def of_smaller_sizes(data: StudyData, largest_batches: Flexible) -> dict[int, Flexible]:
+    """Return the comparison of uniform batches per size below all of the largest ones; none for a chosen size."""
+    if data.number(BATCH):
+        return {}
+    least = min(batch.group.batch_size for batch in largest_batches.batches)
+    by_size: dict[int, list[BatchGroup]] = {}
+    for group in batch_groups(data):
+        here = (group.device, group.cache) == (largest_batches.device, largest_batches.cache)
+        if here and group.batch_size < least and group.peer and group.of(FLEXIBLE):
+            by_size.setdefault(group.batch_size, []).append(group)
+    made = {size: _flexible(largest_batches.device, largest_batches.cache, by_size[size]) for size in sorted(by_size)}
+    return {size: each for size, each in made.items() if each.verdicts}
 
 
 def _flexible(device: str, cache: str, groups: Sequence[BatchGroup]) -> Flexible:

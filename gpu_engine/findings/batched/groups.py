@@ -71,6 +71,11 @@ class BatchGroup:
     batch_size: int
     measurements: tuple[Measurement, ...]
 
+    @property
+    def key(self) -> str:
+        """Key of the batch among those of its size: its mixture, or its matrix."""
+        return self.mixture or (self.matrix_id if self.compose != "mixed" else f"{self.matrix_id}-{self.compose}")
+
     @cached_property
     def ranking(self) -> Ranking:
         """Ranking of all kernels, including library kernels."""
@@ -199,6 +204,13 @@ def name_of(group: BatchGroup, data: StudyData) -> str:
     # The number comes first, because titles are cut and a mixture must not look like its first matrix.
     names = f" ({join([data.matrix(member).name for member in group.members], NAMED)})" if group.mixture else ""
     return f"{count(len(group.members))} matrices mixed{names}"
+
+
+def matrices_of(group: BatchGroup, data: StudyData) -> list[str]:
+    """Return the ids of the matrices of a batch; reference results have the names of those of a mixed one."""
+    by_name = {known.name: matrix_id for matrix_id, known in data.matrices.items()}
+    members = group.members or (group.matrix_id,)
+    return [known for each in members if (known := each if each in data.matrices else by_name.get(each))]
 
 
 def rates(groups: Sequence[BatchGroup], data: StudyData) -> Table:

@@ -17,6 +17,7 @@ from gpu_engine.findings.finding import (
     with_intervals,
 )
 from gpu_engine.findings.formats import reproducibility
+from gpu_engine.findings.formats.csr_kernels import fastest_csr
 from gpu_engine.findings.formats.groups import (
     OF_TRANSPOSE,
     Facet,
@@ -49,7 +50,8 @@ def _contest(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Com
     distinct = without_duplicates(group)
     baseline = baseline_of([m for m in group if m.state == "ok"], data.baseline)
     name, entrants = data.matrix(facet[0]).name, {m.kernel: m for m in distinct}
-    return ComparisonGroup(name, *facet[1:], entrants, rank(distinct), baseline.kernel if baseline else "", _of(group))
+    label = baseline.kernel if baseline else ""
+    return ComparisonGroup(name, *facet[1:], entrants, rank(distinct), label, _of(group), without="conversion")
 
 
 def _of(group: Sequence[Measurement]) -> str:
@@ -81,7 +83,7 @@ def _finding(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Fin
         sentences=sentences,
         baseline=baseline.kernel if baseline else "",
         rows=tuple(row_of(m, m.kernel, m.kernel in leaders, baseline) for m in group),
-        tabulate=partial(_numbers, group, baseline),
+        tabulate=partial(_numbers, group, baseline if data.baseline else fastest_csr(timed) or baseline),
         facts=(
             ("roofline", units.seconds(next((m.roofline_s for m in timed), None))),
             ("gather probe", units.seconds(next((m.gather_probe_s for m in timed), None))),
@@ -113,11 +115,15 @@ def _undecided(timed: Sequence[Measurement]) -> str:
 
 
 def _numbers(group: Sequence[Measurement], baseline: Measurement | None) -> Table:
-    """Return the numbers of each measurement; a column has one unit and one number of decimals."""
+    """Return the numbers of each measurement; a column has one unit and one number of decimals.
+
+    baseline  of the break-even: the chosen kernel, else the fastest one of CSR
+    """
     timed = [m for m in group if m.median_s]
     time = units.unit_for([m.median_s for m in timed], units.TIME)
     size = units.unit_for([m.stored_bytes for m in timed], units.SIZE)
     times = units.column([units.scaled(t, time) for m in group for t in (m.median_s, *_ends(m))])
+    vs = f" vs {baseline.kernel}" if baseline else ""
     columns = (
         (Head("throughput", "GFLOP/s"), units.column([m.gflops for m in group])),
         (Head("median", time.symbol), times[0::3]),
@@ -129,7 +135,7 @@ def _numbers(group: Sequence[Measurement], baseline: Measurement | None) -> Tabl
         (Head("% of gather probe"), [share_text(m.gather_probe_s, m) for m in group]),
         (Head("storage", size.symbol), units.column([units.scaled(m.stored_bytes, size) for m in group])),
         (Head("conversion", "from CSR"), [_conversion(m) for m in group]),
-        (Head("break-even", "SpMVs"), [_break_even(m, baseline) for m in group]),
+        (Head("break-even", f"SpMVs{vs}"), [_break_even(m, baseline) for m in group]),
         (Head("max error", "ε(|A||x|)"), units.column([m.max_error for m in group])),
         *(
             [(reproducibility.HEAD, bitwise_reproducible)]

@@ -8,9 +8,10 @@ from statistics import geometric_mean
 
 from gpu_engine.advisor.evaluation import evaluate
 from gpu_engine.advisor.gpus import gpu_named
+from gpu_engine.competitors import BEST
+from gpu_engine.findings.bootstrap import interval_of_mean
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.formats.groups import BASELINES
-from gpu_engine.findings.overall_ranking import interval_of_mean
+from gpu_engine.findings.formats.csr_kernels import FASTEST_CSR, fastest_csr
 from gpu_engine.findings.ranking import rank
 from gpu_engine.formats import FORMATS
 from gpu_engine.records import Measurement
@@ -81,7 +82,8 @@ class Choice:
 class Choices:
     """The choices on one device in one cache state.
 
-    baseline   name of the baseline; baselines: its measurements by matrix id
+    baseline   name of the baseline: FASTEST_CSR if it is not the same kernel on all matrices
+    baselines  its measurements by matrix id
     groups     the matrices that count: they have a fastest kernel and a time of the baseline
     fastest    the fastest kernel of each matrix, of any library
     sparsight  the fastest Sparsight kernel of each matrix; None without one
@@ -123,8 +125,7 @@ def compare_choices(groups: Groups, every: Groups, data: StudyData, device: str)
     """
     quiet = {i: group for i, group in groups.items() if rank(group).leaders}
     busy = tuple(i for i, group in groups.items() if i not in quiet and any(m.median_s for m in group))
-    baseline = _baseline(data.baseline, [every.get(i, quiet[i]) for i in quiet])
-    baselines = {i: m for i in quiet if (m := _named(baseline, every.get(i, quiet[i])))}
+    baseline, baselines = _baselines(data.baseline, {i: every.get(i, group) for i, group in quiet.items()})
     usable = {i: quiet[i] for i in baselines}
     if not usable:
         return None
@@ -146,14 +147,27 @@ def compare_choices(groups: Groups, every: Groups, data: StudyData, device: str)
     )
 
 
-def _baseline(chosen: str, groups: Sequence[Sequence[Measurement]]) -> str:
-    """Return the first baseline with a time on one of the matrices, else the kernel with times on the most."""
-    counts: dict[str, int] = {}
-    for m in (m for group in groups for m in group if m.median_s):
-        counts[m.kernel] = counts.get(m.kernel, 0) + 1
+def _baselines(chosen: str, groups: Groups) -> tuple[str, dict[str, Measurement]]:
+    """Return the name of the baseline, and its measurement on each matrix that has one.
+
+    It is the chosen kernel or the best one of the library if that has a time on some matrix, else the fastest kernel of
+    CSR of each matrix, else the kernel with times on the most matrices.
+    """
+    counts = Counter(m.kernel for group in groups.values() for m in group if m.median_s)
     plain = {kernel.partition("+")[0]: kernel for kernel in counts}
-    known = (plain.get(name, name if name in counts else "") for name in (chosen, *BASELINES))
-    return next(filter(None, known), max(counts, key=lambda kernel: (counts[kernel], kernel), default=""))
+    known = (plain.get(name, name if name in counts else "") for name in (chosen, BEST))
+    if name := next(filter(None, known), ""):
+        return name, _of_kernel(name, groups)
+    csr = {i: m for i, group in groups.items() if (m := fastest_csr([m for m in group if m.median_s]))}
+    if csr:
+        kernels = {m.kernel for m in csr.values()}
+        return (kernels.pop() if len(kernels) == 1 else FASTEST_CSR), csr
+    most = max(counts, key=lambda kernel: (counts[kernel], kernel), default="")
+    return most, _of_kernel(most, groups)
+
+
+def _of_kernel(kernel: str, groups: Groups) -> dict[str, Measurement]:
+    return {i: m for i, group in groups.items() if (m := _named(kernel, group))}
 
 
 def _named(kernel: str, group: Sequence[Measurement]) -> Measurement | None:
@@ -165,7 +179,7 @@ def _fastest_of_sparsight(group: Sequence[Measurement]) -> Measurement | None:
 
 
 def _single(kernel: str, groups: Groups, baselines: Mapping[str, Measurement]) -> Choice:
-    return _choice(kernel, {i: m for i, group in groups.items() if (m := _named(kernel, group))}, baselines)
+    return _choice(kernel, _of_kernel(kernel, groups), baselines)
 
 
 def _choice(kernel: str, chosen: Mapping[str, Measurement], baselines: Mapping[str, Measurement]) -> Choice:

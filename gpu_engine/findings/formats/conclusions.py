@@ -24,7 +24,7 @@ from gpu_engine.findings.printed import Printed
 from gpu_engine.records import CACHES
 from gpu_engine.text.tables import Table
 
-RANGE = f"(here: max − min up to {MAX_MIN:,}; {ROW_LENGTHS['memplus']['max_min']} in the paper)"
+RANGE = f"Here: max − min up to {MAX_MIN:,}; {ROW_LENGTHS['memplus']['max_min']} in the paper."
 """Range of a statement on large σ: other matrices have rows that are far longer than those of the paper."""
 
 
@@ -63,36 +63,39 @@ def _without_printed_speedup(formats: Formats) -> bool:
 STATEMENTS: tuple[Statement[Formats], ...] = (
     Statement("PELLR is faster than ELLR for all matrices.", "matrix", verdict_is("faster", "ELLR"), source="Figure 6"),
     Statement(
-        f"PELLR is about 1.5× as fast as ELLR if σ > 10, ave > 20, and max − min > 10 {RANGE}.",
+        f"PELLR is about 1.5\u202f× as fast as ELLR if σ > 10, ave > 20, and max − min > 10. {RANGE}",
         "such matrix",
         reaches(Printed("1.5"), "ELLR", lambda formats: formats.is_rougher(10.0, 20.0, 10.0)),
         mostly=True,
         source="Figure 6",
     ),
     Statement(
-        "PELLR has no obvious advantage over ELLR if σ < 3 (here: at most the 1.1× of memplus).",
+        "PELLR has no obvious advantage over ELLR if σ < 3 (here: at most the 1.1\u202f× of memplus).",
         "such matrix",
         keeps(SPEEDUPS["ELLR"]["memplus"], "ELLR", lambda formats: formats.is_smoother(3.0)),
         source="Figure 6",
     ),
     Statement(
-        "PELLR is 4.5× as fast as ELLR on lnsp3937.",
+        "PELLR is 4.5\u202f× as fast as ELLR on lnsp3937.",
         "lnsp3937",
         rounds_to_print("ELLR", "lnsp3937"),
         source="Figure 6",
     ),
     Statement(
-        "PELLR is 1.1× as fast as ELLR on memplus.", "memplus", rounds_to_print("ELLR", "memplus"), source="Figure 6"
+        "PELLR is 1.1\u202f× as fast as ELLR on memplus.",
+        "memplus",
+        rounds_to_print("ELLR", "memplus"),
+        source="Figure 6",
     ),
     Statement(
-        "PELLR is about 4× as fast as HYB if σ < 10.",
+        "PELLR is about 4\u202f× as fast as HYB if σ < 10.",
         "such matrix",
         reaches(Printed("4"), "HYB", lambda formats: formats.is_smoother(10.0)),
         mostly=True,
         source="Figure 8",
     ),
     Statement(
-        "PELLR is 1.2× as fast as HYB on msc23052 and bcsstk36.",
+        "PELLR is 1.2\u202f× as fast as HYB on msc23052 and bcsstk36.",
         "such matrix",
         rounds_to_print("HYB", "msc23052", "bcsstk36"),
         source="Figure 8",
@@ -104,18 +107,21 @@ STATEMENTS: tuple[Statement[Formats], ...] = (
         source="Figure 8",
     ),
     Statement(
-        "PELLR is 0.7× as fast as HYB on memplus.", "memplus", rounds_to_print("HYB", "memplus"), source="Figure 8"
+        "PELLR is 0.7\u202f× as fast as HYB on memplus.",
+        "memplus",
+        rounds_to_print("HYB", "memplus"),
+        source="Figure 8",
     ),
     Statement(
-        f"PELLR is about 1.6× as fast as HYB on the other matrices with σ > 10 {RANGE}.",
+        f"PELLR is about 1.6\u202f× as fast as HYB on the other matrices with σ > 10. {RANGE}",
         "such matrix",
         reaches(Printed("1.6"), "HYB", _without_printed_speedup),
         mostly=True,
         source="Figure 8",
     ),
     Statement(
-        f"The speedup of PELLR over HYB decreases with σ (here: below the mean of σ < 10 if σ > 10 and max − min ≤ "
-        f"{MAX_MIN:,}).",
+        f"The speedup of PELLR over HYB decreases with σ. Here: below the mean of σ < 10 if σ > 10 and max − min ≤ "
+        f"{MAX_MIN:,}.",
         "such matrix",
         less_over_hyb_than_if_smooth(10.0),
         mostly=True,
@@ -141,7 +147,7 @@ STATEMENTS: tuple[Statement[Formats], ...] = (
         source="Figure 9",
     ),
     Statement(
-        "PELLR is 0.8172× as fast as BiELL on memplus.",
+        "PELLR is 0.8172\u202f× as fast as BiELL on memplus.",
         "memplus",
         rounds_to_print("BiELL", "memplus"),
         source="Figure 9",
@@ -153,7 +159,9 @@ STATEMENTS: tuple[Statement[Formats], ...] = (
         True,
         source="Figure 10",
     ),
-    Statement("PELLR is at most 1.3× as fast as BiJAD.", "matrix", keeps(Printed("1.3"), "BiJAD"), source="Figure 10"),
+    Statement(
+        "PELLR is at most 1.3\u202f× as fast as BiJAD.", "matrix", keeps(Printed("1.3"), "BiJAD"), source="Figure 10"
+    ),
     Statement(
         "BiJAD is the nearest to PELLR (here: of HYB, BiELL, and BiJAD).",
         "matrix",

@@ -5,16 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gpu_engine.competitors import BEST
+from gpu_engine.findings.formats.csr_kernels import keeps_csr
 from gpu_engine.findings.formats.for_n import KernelCost, best, break_even, cost_of, crossovers, total_s
-from gpu_engine.formats import kernel_names
-from gpu_engine.records import BACKENDS, Measurement
+from gpu_engine.records import Measurement
 from gpu_engine.verdicts.verdict import compare
-
-CSR = "csr"
-CSR_VARIANTS = ("csr", "op_")
-"""Beginnings of the variants of library kernels that read the arrays of CSR."""
-
-_OURS = frozenset(kernel for backend in BACKENDS for kernel in kernel_names(backend))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +73,6 @@ def decide(group: Sequence[Measurement], n: int) -> Decision | None:
     if csr is None or csr == least or _is_significant(timed[csr.kernel], timed[least.kernel], csr, least, n):
         return Decision(n, costs, least, csr, None, known)
     return Decision(n, costs, csr, csr, least, known)
-
-
-def keeps_csr(kernel: str) -> bool:
-    """Return whether a kernel reads the arrays of CSR, so that a matrix in CSR needs no other layout."""
-    name = kernel.partition("+")[0]
-    format_name, _, variant = name.partition("/")
-    return format_name == CSR or (name not in _OURS and variant.startswith(CSR_VARIANTS))
 
 
 def without_best(group: Sequence[Measurement]) -> list[Measurement]:

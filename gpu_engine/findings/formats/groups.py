@@ -6,12 +6,10 @@ from functools import lru_cache
 
 from gpu_engine.competitors import BEST
 from gpu_engine.findings.data import op_of, subject
+from gpu_engine.findings.formats.csr_kernels import fastest_csr
 from gpu_engine.findings.identity_key import Identical
 from gpu_engine.records import TRANSPOSED, Measurement
 from gpu_engine.verdicts.verdict import compare
-
-BASELINES = (BEST, "csr/vector", "csr/scalar", "ginkgo/csr")
-"""Default baselines: the first one measured is used, unless the user chooses another."""
 
 Facet = tuple[str, str, str]
 """Key of a comparison group: (subject, device, cache). A and Aᵀ are different subjects."""
@@ -68,11 +66,14 @@ def products_to_pay(m: Measurement, baseline: Measurement | None) -> float | Non
 
 
 def baseline_of(timed: Sequence[Measurement], chosen: str) -> Measurement | None:
-    """Return the chosen kernel, else the first of BASELINES, else the slowest; `timed`: of one facet, fastest first."""
+    """Return the baseline of one facet: the chosen kernel, else the best one of the library, else the fastest of CSR.
+
+    timed  fastest first; the slowest is the baseline if none of these has a time
+    """
     # With reordering the kernel is named `csr/vector+rcm`; it replaces csr/vector if that was not measured.
     by_kernel = {m.kernel.partition("+")[0]: m for m in timed} | {m.kernel: m for m in timed}
-    known = (by_kernel[name] for name in (chosen, *BASELINES) if name in by_kernel)
-    return next(known, timed[-1] if timed else None)
+    known = (by_kernel[name] for name in (chosen, BEST) if name in by_kernel)
+    return next(known, fastest_csr(timed) or (timed[-1] if timed else None))
 
 
 def without_duplicates(timed: Sequence[Measurement]) -> list[Measurement]:

@@ -15,6 +15,7 @@ from gpu_engine.findings.finding import (
     with_intervals,
 )
 from gpu_engine.findings.overall_ranking import ComparisonGroup
+from gpu_engine.findings.pagerank.checks import are_equal
 from gpu_engine.findings.pagerank.runs import (
     FP64,
     KINDS,
@@ -200,8 +201,15 @@ def _top(details: PageRankDetails) -> str:
     if agreement is None:
         return ""
     pages = f"top {units.count(len(details.top_pages))} pages" if details.top_pages else "top pages"
+    if _is_regular(details):
+        return f", the {pages} have equal ranks"
     prefix = "at least " if details.top_k_slack is None and agreement < 1 else ""
     return f", {prefix}{units.percent(agreement)} of the {pages} agree with fp64"
+
+
+def _is_regular(details: PageRankDetails) -> bool:
+    """Return whether the top ranks are all equal; False for records without `top_k_slack`."""
+    return details.top_k_slack is not None and are_equal(details.top_ranks, details.top_k_slack)
 
 
 def _wrong(group: RunGroup, n: int) -> tuple[str, ...]:
@@ -232,7 +240,7 @@ def _cells(run: Run, group: RunGroup, n: int) -> tuple[str, ...]:
         units.ratio(group.bound(run)),
         power(details.residual),
         power(details.distance),
-        units.percent(details.top_k_agreement),
+        units.MISSING if _is_regular(details) else units.percent(details.top_k_agreement),
         power(details.mass_error),
         m.note,
     )

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from statistics import geometric_mean
 from typing import Literal
 
+from gpu_engine.findings.bootstrap import interval_of_mean
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.overall_ranking import interval_of_mean
 from gpu_engine.findings.pagerank.realizations import Realizations, realizations
 from gpu_engine.findings.pagerank.runs import KINDS, Run, RunGroup, run_groups, speed_up
 from gpu_engine.text.units import ratio
 from gpu_engine.verdicts.noise import noise
-from gpu_engine.verdicts.verdict import EQUIVALENCE, VerdictKind, compare, interval_of_ratio
+from gpu_engine.verdicts.verdict import EQUIVALENCE, VerdictKind, compare, interval_of_ratio, threshold_between
 
 Answer = Literal["yes", "partly", "no", "inconclusive"]
 """Answer to the question whether something pays; `inconclusive` if the CI of the mean allows both yes and no."""
@@ -42,6 +42,11 @@ class Pair:
     def verdict(self) -> VerdictKind:
         """Verdict on the other run against fp64."""
         return compare(self.full.measurement, self.other.measurement).kind
+
+    @property
+    def threshold(self) -> float:
+        """Relative difference up to which the two runs count as equal."""
+        return threshold_between(self.full.measurement, self.other.measurement)
 
     @property
     def interval(self) -> tuple[float, float] | None:

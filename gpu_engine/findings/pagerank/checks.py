@@ -4,13 +4,16 @@ The residual alone decides whether ranks are verified (`is_right`). The limits o
 iteration contracts by the damping factor δ, so ranks with a residual below ε are within ε/(1 − δ) of the exact ones.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gpu_engine.findings.pagerank.runs import FP64, Run, RunGroup, power, tolerance
 from gpu_engine.pagerank import PageRankParams
 from gpu_engine.pagerank.details import PageRankDetails
 from gpu_engine.text import units
+
+ALL_EQUAL = "not applicable: all their ranks are equal"
+"""Value of the check of the top pages if their order says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +57,19 @@ def _checks(group: RunGroup, run: Run, n: int) -> Iterator[Check]:
         yield check
 
 
+def are_equal(ranks: Sequence[float], slack: float) -> bool:
+    """Return whether all top ranks are equal, as on a regular grid, so that their order says nothing."""
+    return len(ranks) > 1 and ranks[0] - ranks[-1] <= slack
+
+
 def _top(details: PageRankDetails, full: PageRankDetails, slack: float) -> Check | None:
     """Return the check of the top pages against those of fp64; None if their ranks are too close to order them."""
     known = dict(zip(full.top_pages, full.top_ranks, strict=False))
     listed = list(zip(details.top_pages, details.top_ranks, full.top_pages, full.top_ranks, strict=False))
     if not listed or slack >= full.top_ranks[len(listed) - 1]:
         return None
+    if are_equal(full.top_ranks, slack):
+        return Check("top", True, f"Order of the top {len(listed)} pages", ALL_EQUAL)
     in_place = sum(page == expected for page, _, expected, _ in listed)
     # A page that fp64 does not list has at most the least of its ranks, up to the slack.
     holds = all(abs(known.get(page, rank) - of_place) <= slack for page, rank, _, of_place in listed)

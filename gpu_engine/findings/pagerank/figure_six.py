@@ -217,15 +217,15 @@ FIGURE_SIX: tuple[Statement[GraphRuns], ...] = (
         "a run with two segments is never slower than in fp64.", lambda layout: _in_layout(layout, _never_slower)
     ),
     *_by_layout(
-        "a run with two segments is 1.1× to 1.2× as fast as in fp64 (without Rgg and Brk).",
+        "a run with two segments is 1.1\u202f× to 1.2\u202f× as fast as in fp64 (without Rgg and Brk).",
         lambda layout: _speedup(layout, SPEEDUPS, without=(RGG, BRK)),
     ),
     *_by_layout(
-        "a run with two segments is almost 1.3× as fast as in fp64 on Rgg.",
+        "a run with two segments is almost 1.3\u202f× as fast as in fp64 on Rgg.",
         lambda layout: _speedup(layout, SPEEDUP_OF_RGG, only=RGG),
     ),
     Statement(
-        "In CSR, a run with two segments is 1.0× as fast as in fp64 on Brk.",
+        "In CSR, a run with two segments is 1.0\u202f× as fast as in fp64 on Brk.",
         "graph",
         _speedup(CSR, SPEEDUP_OF_BRK, only=BRK),
         source="Figure 6",
@@ -250,7 +250,9 @@ FIGURE_SIX: tuple[Statement[GraphRuns], ...] = (
         _compared(lambda csr, ell: abs(csr - ell) < LAST_DIGIT, of_four=False),
         source="Figure 6",
     ),
-    Existence("The speedup over fp64 reaches 1.3× (abstract).", "graph", _largest, source="Figure 6", largest=True),
+    Existence(
+        "The speedup over fp64 reaches 1.3\u202f× (abstract).", "graph", _largest, source="Figure 6", largest=True
+    ),
 )
 """Statements on complete runs of the paper's kernels, measured there on a V100."""
 

@@ -143,21 +143,21 @@ def _name(layout: str) -> str:
 
 FIGURE_FOUR: tuple[Statement[PaperProducts], ...] = (
     *_on_average(
-        "32 bits of two segments is on average at least about 1.5× as fast as in fp64.",
+        "32 bits of two segments is on average at least about 1.5\u202f× as fast as in fp64.",
         FP64,
         (2, 1),
         PRINTED[2, 1].is_reached,
         PRINTED[2, 1].reached_text(),
     ),
     *_on_average(
-        "16 bits of four segments is on average at least about 2× as fast as in fp64.",
+        "16 bits of four segments is on average at least about 2\u202f× as fast as in fp64.",
         FP64,
         (4, 1),
         PRINTED[4, 1].is_reached,
         PRINTED[4, 1].reached_text(),
     ),
     *_on_average(
-        f"32 bits of four segments is on average 0.7× as fast as on 32 bits of two (about 30{units.THIN}% less).",
+        f"32 bits of four segments has on average 0.7\u202f× the speed of 32 bits of two (about 30{units.THIN}% less).",
         (2, 1),
         (4, 2),
         LESS.holds,

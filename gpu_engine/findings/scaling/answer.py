@@ -9,6 +9,7 @@ from gpu_engine.findings.scaling.cases import COLD, WORKS, SpeedUp, speed_up
 from gpu_engine.findings.scaling.groups import DEVICES, Entry, WorkGroup, by_work, work_groups
 from gpu_engine.findings.scaling.series import LINES
 from gpu_engine.records import Measurement
+from gpu_engine.verdicts.verdict import compare
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,15 @@ class Scaled:
         """Return the speedup of the fastest run on another number of devices; None without one."""
         ranked = self.group.ranked(devices)
         return speed_up(self.one, ranked[0][1]) if ranked else None
+
+    @property
+    def fewer(self) -> int | None:
+        """Number of devices below `devices` on which the workload is fastest, if it is faster there; else None."""
+        counts = {m.details.devices for series in self.group.series for m in series.ranked if m.details.devices}
+        runs = {n: self.group.ranked(n)[0][1] for n in counts if n < self.devices and self.group.ranked(n)}
+        best = min(runs, key=lambda n: runs[n].median_s or 0.0, default=0)
+        is_faster = best > 1 and compare(self.fastest[1], runs[best]).kind == "faster"
+        return best if is_faster else None
 
     @property
     def of_rows(self) -> SpeedUp | None:

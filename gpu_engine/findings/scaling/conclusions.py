@@ -32,7 +32,7 @@ FIGURE_6: tuple[Statement[DeviceCase], ...] = (
     ),
     Statement(
         "If half of the GPUs have a tenth of the others’ nonzeros, performance falls to about half (559/1028, Figure "
-        "6; here: equal rows take about 2 times as long as equal nonzeros).",
+        "6). Here: equal rows take about 2 times as long as equal nonzeros.",
         "matrix of the generator two_level with r = 10, with equal rows and with equal nonzeros",
         judges.imbalance_halves,
     ),
@@ -103,14 +103,14 @@ OTHERS: tuple[Statement[DeviceCase], ...] = (
         judges.in_order,
     ),
     Statement(
-        "p*-opt scales nearly linearly: speedup 5.5× with six GPUs and 6.2× with eight (§5.7; here: over itself on one "
-        "device, efficiency at least 6.2/8).",
+        "p*-opt scales nearly linearly: speedup 5.5\u202f× with six GPUs and 6.2\u202f× with eight (§5.7). "
+        "Here: over itself on one device, efficiency at least 6.2/8.",
         "SpMV with p*-opt on one device and on several",
         judges.near_linear,
     ),
     Statement(
-        "NUMA placement helps clearly on Summit and not consistently on DGX-1 (§5.6, Figure 20; here: p*-opt is never "
-        "slower than with the matrix on one node and unpinned threads).",
+        "NUMA placement helps clearly on Summit and not consistently on DGX-1 (§5.6, Figure 20). Here: p*-opt is never "
+        "slower than with the matrix on one node and unpinned threads.",
         "SpMV with p*-opt, with and without NUMA placement, on GPUs of several nodes",
         judges.numa_not_slower,
     ),

@@ -18,6 +18,9 @@ VIRTUAL_CAVEAT = (
 )
 """Sentence shown with results of simulated devices."""
 
+SUM_OF_PHASES = "the sum of the phases"
+"""What the share of a phase refers to; phases that overlap sum to more than the measured time."""
+
 PAPER_GAINS = "The paper has 5.5 × with 6 GPUs and 6.2 × with 8."
 """Speedup of p*-opt over one GPU in the paper, on Summit and a DGX-1: §8."""
 
@@ -138,7 +141,8 @@ def _bottleneck(series: Series, m: Measurement) -> str:
     before = phases_of(series.base) if series.base else {}
     if not before:
         longest = max(phases, key=lambda name: phases[name])
-        return f"Longest phase: {longest}, {units.percent(phases[longest] / sum(phases.values()))} of the total."
+        share = units.percent(phases[longest] / sum(phases.values()))
+        return f"Longest phase: {longest}, {share} of {SUM_OF_PHASES}."
     ideal = {name: before.get(name, 0.0) / devices for name in phases}
     worst = max(phases, key=lambda name: phases[name] - ideal[name])
     if phases[worst] <= ideal[worst]:
@@ -146,7 +150,7 @@ def _bottleneck(series: Series, m: Measurement) -> str:
     share = units.percent(phases[worst] / sum(phases.values()))
     one, even = units.seconds(before.get(worst)), units.seconds(ideal[worst])
     target = f"ideal share of one device's {one}: {even}" if ideal[worst] else "none on one device"
-    return f"Bottleneck: {worst}, {units.seconds(phases[worst])} ({share} of the total; {target}).{_exchanged(m)}"
+    return f"Bottleneck: {worst}, {units.seconds(phases[worst])} ({share} of {SUM_OF_PHASES}; {target}).{_exchanged(m)}"
 
 
 def _exchanged(m: Measurement) -> str:

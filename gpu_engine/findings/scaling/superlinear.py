@@ -35,8 +35,8 @@ def superlinear_text(
     if without and without.value <= devices and matrix.n_cols:
         whole = VALUE_BYTES * matrix.n_cols
         return (
-            f"{begin}, because the overlap splits the columns. Each device gathers first from "
-            f"{units.size(whole / devices)} of x, not from {units.size(whole)}, so that more of it stays in L2. "
+            f"{begin}, because the overlap splits the columns. Each device first reads {units.size(whole / devices)} "
+            f"of x instead of {units.size(whole)}. More of it stays in L2. "
             f"Without overlap: {units.ratio(without.value)}. One device was not measured with split columns."
         )
     one, several = (phases_of(each).get(COMPUTE) for each in (base, m))

@@ -104,6 +104,8 @@ def _contest(group: SolveGroup, data: StudyData) -> ComparisonGroup:
         group.ranking,
         base.label if base else "",
         group.method,
+        (("systems", str(group.problem)), ("preconditioners", group.preconditioner)),
+        "conversion",
     )
 
 
@@ -193,11 +195,11 @@ def _on_conversion(group: SolveGroup) -> str:
         return ""
     paying = [solve for solve, pays in verdicts if pays]
     if not paying:
-        return f"No conversion pays back within the solve against {group.base.label}."
+        return f"No conversion pays back within the solve against {group.base_text}."
     first = min(paying, key=lambda solve: group.break_even(solve) or 0.0)
     after = amount(whole(group.break_even(first) or 0.0), "iteration")
     others = f" and for {amount(len(paying) - 1, 'further kernel')}" if len(paying) > 1 else ""
-    return f"Conversion pays back after {after} for {first.label}{others}, against {group.base.label}."
+    return f"Conversion pays back after {after} for {first.label}{others}, against {group.base_text}."
 
 
 def _numbers(group: SolveGroup) -> Table:

@@ -9,8 +9,8 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import gain
 from gpu_engine.findings.pagerank.adaptive import Pair, Tally
 from gpu_engine.findings.pagerank.runs import Run
-from gpu_engine.findings.solvers.consistent import NONE
-from gpu_engine.findings.solvers.groups import BASE_FORMAT, Key, Solve, SolveGroup, problems
+from gpu_engine.findings.solvers.consistent import BASE_FORMAT, NONE
+from gpu_engine.findings.solvers.groups import Key, Solve, SolveGroup, problems
 from gpu_engine.records import Measurement
 
 LIBRARY_NAMES = {"scipy": "SciPy", "cupy": "CuPy", "warp": "NVIDIA Warp"}
@@ -91,6 +91,11 @@ class Answer:
             for each in self.compared
         ]
         return sum(any(each) for each in known), sum(bool(each) for each in known)
+
+    @property
+    def is_base_only(self) -> bool:
+        """Whether the conversions of all groups are compared with a single kernel of CSR."""
+        return all(each.group.is_base_only for each in self.compared if each.group.base)
 
     @property
     def csr_kernels(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Records of solves as the findings use them: one conversion time per matrix and kernel, and only known counts."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpu_engine.records import Measurement
@@ -14,6 +14,9 @@ METHOD, PRECONDITIONER, RTOL = "method", "preconditioner", "rtol"
 
 NONE = "none"
 """Preconditioner of a solve without one."""
+
+BASE_FORMAT = "csr"
+"""Format that matrices come in; the conversion to another one must pay back against its fastest kernel."""
 
 CHANGES = ("system", "excess")
 """Axes that change the matrix."""
@@ -35,14 +38,43 @@ def consistent(measurements: Iterable[Measurement]) -> list[Measurement]:
     least: dict[Any, float] = {}
     for m in records:
         if m.details.convert_s is not None:
-            least[_layout(m)] = min(m.details.convert_s, least.get(_layout(m), m.details.convert_s))
-    return [_of(m, least.get(_layout(m))) for m in records]
+            least[layout_of(m)] = min(m.details.convert_s, least.get(layout_of(m), m.details.convert_s))
+    return [_of(m, least.get(layout_of(m))) for m in records]
 
 
-def conversions_differ(measurements: Sequence[Measurement]) -> bool:
-    """Return whether some conversion of a matrix and kernel has several times, of which the least is used."""
-    timed = {(_layout(m), m.details.convert_s) for m in measurements if m.details.convert_s is not None}
-    return len(timed) > len({layout for layout, _ in timed})
+@dataclass(frozen=True, slots=True)
+class ConversionSpread:
+    """Differences between the conversion times of one matrix and kernel, over all of them.
+
+    factor  largest time over the least one; single: number of matrices and kernels with one time
+    total   number of matrices and kernels with a conversion
+    """
+
+    factor: float
+    single: int
+    total: int
+
+
+def conversion_spread(measurements: Iterable[Measurement]) -> ConversionSpread | None:
+    """Return how much the conversion times differ, of which the least counts; None if none differ.
+
+    CSR has no conversion.
+    """
+    times: dict[Any, set[float]] = {}
+    for m in measurements:
+        if m.details.convert_s and m.format != BASE_FORMAT:
+            times.setdefault(layout_of(m), set()).add(m.details.convert_s)
+    factors = [max(each) / min(each) for each in times.values() if len(each) > 1]
+    return ConversionSpread(max(factors), len(times) - len(factors), len(times)) if factors else None
+
+
+def slowest_conversions(measurements: Iterable[Measurement]) -> dict[Any, float]:
+    """Return the largest conversion time of each matrix, device, system, and kernel, by `layout_of`."""
+    slowest: dict[Any, float] = {}
+    for m in measurements:
+        if m.details.convert_s is not None:
+            slowest[layout_of(m)] = max(m.details.convert_s, slowest.get(layout_of(m), 0.0))
+    return slowest
 
 
 def _of(m: Measurement, convert_s: float | None) -> Measurement:
@@ -52,7 +84,8 @@ def _of(m: Measurement, convert_s: float | None) -> Measurement:
     return replace(m, details=replace(m.details, convert_s=convert_s, spmvs=_spmvs(m)))
 
 
-def _layout(m: Measurement) -> Any:
+def layout_of(m: Measurement) -> Any:
+    """Return the key of the records with the same conversion."""
     return m.matrix_id, m.device, tuple(m.axes.get(name) for name in CHANGES), m.kernel
 
 

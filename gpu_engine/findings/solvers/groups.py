@@ -9,7 +9,8 @@ from gpu_engine.competitors.solvers import LIBRARIES
 from gpu_engine.findings.data import FINDINGS_CACHED, StudyData
 from gpu_engine.findings.finding import SHARE_MAX
 from gpu_engine.findings.ranking import Ranking, rank
-from gpu_engine.findings.solvers.consistent import METHOD, NONE, PRECONDITIONER, RTOL, consistent
+from gpu_engine.findings.solvers import consistent as records
+from gpu_engine.findings.solvers.consistent import BASE_FORMAT, METHOD, NONE, PRECONDITIONER, RTOL
 from gpu_engine.findings.solvers.systems import system_texts
 from gpu_engine.records import Measurement, Trace
 from gpu_engine.solvers import METHODS
@@ -17,8 +18,8 @@ from gpu_engine.text.axes import axis_text
 from gpu_engine.text.units import scientific
 from gpu_engine.verdicts.verdict import compare
 
-BASE_FORMAT = "csr"
-"""Format that matrices come in; the conversion to another one must pay back against its fastest kernel."""
+ONLY_CSR = "the only CSR kernel measured"
+"""Note on a baseline of conversions without a second kernel of CSR."""
 
 TITLES = {method.name: method.title.partition("(")[0] for method in METHODS}
 """Names of methods in texts."""
@@ -32,10 +33,14 @@ Key = tuple[str, str, tuple[tuple[str, str], ...]]
 
 @dataclass(frozen=True, slots=True)
 class Solve:
-    """A solve, or the reason why there is none; trace: its residuals by iteration, None without."""
+    """A solve, or the reason why there is none; trace: its residuals by iteration, None without.
+
+    convert_max_s  largest time of its conversion in the groups of its matrix, of which the least counts; None: unknown
+    """
 
     measurement: Measurement
     trace: Trace | None = None
+    convert_max_s: float | None = None
 
     @property
     def label(self) -> str:
@@ -164,6 +169,16 @@ class SolveGroup:
         return next((solve for solve in self.built_in if solve.measurement.format == BASE_FORMAT), None)
 
     @property
+    def is_base_only(self) -> bool:
+        """Whether a single kernel of CSR was measured, which need not be the fastest one."""
+        return len({solve.label for solve in self.solves if solve.measurement.format == BASE_FORMAT}) == 1
+
+    @property
+    def base_text(self) -> str:
+        """Baseline of the conversions, with a note if it is the only kernel of CSR; empty without one."""
+        return base_text(self.base.label if self.base else "", self.is_base_only)
+
+    @property
     def baseline(self) -> Solve | None:
         """Solve that the others are compared with: the fastest of a library, else of CSR."""
         return self.library or self.base
@@ -236,6 +251,11 @@ PROBLEM = ("system", "excess", "b", "seed")
 """Axes of the system that is solved."""
 
 
+def base_text(kernel: str, is_only: bool) -> str:
+    """Return a baseline of conversions, with a note if it is the only kernel of CSR."""
+    return f"{kernel}, {ONLY_CSR}" if kernel and is_only else kernel
+
+
 def others_text(axes: Mapping[str, str]) -> tuple[str, ...]:
     """Return the texts of the axes other than method, preconditioner, and tolerance, those of the system first."""
     known = (METHOD, PRECONDITIONER, RTOL, *PROBLEM)
@@ -246,8 +266,9 @@ def others_text(axes: Mapping[str, str]) -> tuple[str, ...]:
 def solve_groups(data: StudyData) -> tuple[SolveGroup, ...]:
     """Return the groups in order of appearance."""
     by_key: dict[Key, list[Solve]] = {}
-    for m in consistent(data.measurements):
-        solve = Solve(m, data.traces.get((m.device, m.case)))
+    slowest = records.slowest_conversions(data.measurements)
+    for m in records.consistent(data.measurements):
+        solve = Solve(m, data.traces.get((m.device, m.case)), slowest.get(records.layout_of(m)))
         by_key.setdefault((m.matrix_id, m.device, tuple(m.axes.items())), []).append(solve)
     return tuple(
         SolveGroup(matrix_id, device, dict(axes), tuple(sorted(solves, key=_fastest_first)))

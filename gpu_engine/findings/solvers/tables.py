@@ -67,14 +67,18 @@ def pays_from_text(group: SolveGroup, fastest: SolveGroup) -> str:
 
 
 def conversions(data: StudyData) -> Table:
-    """Return a table of the conversions: the iterations after which each pays back against the fastest CSR kernel."""
+    """Return a table of the conversions: the iterations after which each pays back against the fastest CSR kernel.
+
+    The table names that kernel, and says if it is the only one that was measured.
+    """
     heads = (
         *_place_heads(data),
         Head("solve", numeric=False),
         Head("kernel", numeric=False),
         Head("conversion"),
         Head("iteration", "time"),
-        Head("iteration", "fastest CSR"),
+        Head("iteration", "CSR"),
+        Head("CSR kernel", numeric=False),
         Head("break-even", "iterations"),
         Head("iterations", "of the solve"),
         Head("pays back", numeric=False),
@@ -88,9 +92,14 @@ def conversions(data: StudyData) -> Table:
             details = solve.measurement.details
             times = details.convert_s, solve.iteration_s, group.base.iteration_s
             counts = break_even_text(needed), units.count(details.iterations)
-            cells = group.short, solve.label, *map(units.seconds, times), *counts
+            cells = group.short, solve.label, *map(units.seconds, times), _csr_text(group), *counts
             rows.append((*_place(group, data), *cells, "yes" if group.pays_back(solve) else "no"))
     return Table(heads, tuple(rows))
+
+
+def _csr_text(group: SolveGroup) -> str:
+    """Return the fastest kernel of CSR, and whether it is the only one that was measured."""
+    return f"{group.base.label if group.base else units.MISSING}{' (only one)' if group.is_base_only else ''}"
 
 
 def break_even_text(iterations: float | None) -> str:
