@@ -341,6 +341,7 @@ def test_iterated_columns(devices: Sequence[Any], name: str, k: int, overlap: bo
 def test_cg_is_that_of_simulated_devices(devices: Sequence[Any], name: str, overlap: bool) -> None:
     matrix = solve_tests.SYSTEMS[name]()
     b = solve_tests.right_hand_side(matrix)
+    least = 1e-12 * float(np.linalg.norm(b))
     for count in (1, COUNT):
         with virtual_devices(simulated((count,))) as simulations:
             expected = SharedSolve(matrix, simulations, overlap=overlap).solve(b)
@@ -349,7 +350,7 @@ def test_cg_is_that_of_simulated_devices(devices: Sequence[Any], name: str, over
         first, second = solve.solve(b), solve.solve(b)
         assert (first.status, first.iterations) == (expected.status, expected.iterations)
         assert first.residual <= first.bound
-        np.testing.assert_allclose(first.residuals, expected.residuals, rtol=1e-4, atol=1e-12 * float(np.linalg.norm(b)))
+        np.testing.assert_allclose(first.residuals, expected.residuals, rtol=1e-4, atol=least)
         np.testing.assert_allclose(first.x, expected.x, rtol=1e-6, atol=1e-9)
         assert first.x.tobytes() == second.x.tobytes()
 

@@ -23,6 +23,7 @@ FEW: dict[str, dict[str, Any]] = {
     "batched": {"kernels": ["csr/scalar", "scipy/loop"], "batches": [3], "compose": ["uniform"]},
     "scaling": {"devices": [1, 2], "partitionings": ["pCSR"]},
     "reduced_spmv": {"blocks": ["128"]},
+    "spmm": {"kernels": ["csr/rows", "scipy/spmm", "spmv/csr-vector"], "k": [2, 3], "orders": ["row", "column"]},
     "solvers": {
         "system": "definite",
         "excess": 1.0,
