@@ -109,7 +109,9 @@ def none_offered(session: Session) -> UnavailableError:
     """Return the error that says why no device is available."""
     if faults := engine_faults.list_faults(session):
         return EngineUnavailableError(" ".join(map(engine_faults.describe, faults)))
-    return UnavailableError("No device is available. Start a worker with `sparsight worker`, then try again.")
+    return UnavailableError(
+        "No device is available. Start a worker with the settings of the server: `sparsight worker`."
+    )
 
 
 def device_info(row: DeviceRow) -> DeviceInfo:

@@ -158,7 +158,7 @@ EXAMPLES: dict[Any, Any] = {
                 "before_s": 2.02e-5,
                 "after_s": 2.1e-5,
                 "ratio": 0.962,
-                "reason": "slowdown 1.04×; confidence intervals and rounds do not overlap.",
+                "reason": "slowdown 1.04\u202f×; confidence intervals and rounds do not overlap.",
                 "changed": [{"name": "driver", "before": "580.1", "after": "590.2"}],
             }
         ],

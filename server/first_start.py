@@ -17,7 +17,7 @@ from server import catalogue, devices, matrix_lifecycle
 from server.db import Database
 from server.ingest import Ingestor
 from server.jobs import queue
-from server.models import JobRow, MatrixRow, MatrixState
+from server.models import SAMPLES_KEY, JobRow, MatrixRow, MatrixState
 from server.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,6 @@ PARAMS: dict[str, Any] = {"rounds": 9, "kernels": list(KERNELS)}
 fewest rounds that allow a verdict.
 """
 
-KEY = "first-start"
 NOTE = "Queued by this server at its first start, to measure its two sample matrices."
 POLL_S = 0.3
 
@@ -56,7 +55,7 @@ def run(ingestor: Ingestor, settings: Settings, stopping: threading.Event) -> No
             if not _wait(stopping, lambda: _read(database, ids)):
                 return
         if _wait(stopping, lambda: _has_device(database)):
-            queue.submit(database, settings, queue.JobRequest(STUDY, tuple(ids), PARAMS, note=NOTE), KEY)
+            queue.submit(database, settings, queue.JobRequest(STUDY, tuple(ids), PARAMS, note=NOTE), SAMPLES_KEY)
     except SparsightError as error:
         log.warning("cannot create the sample matrices: %s", error.message)
 

@@ -122,6 +122,10 @@ class MatrixSetRow(Base):
     created_at: Mapped[float] = mapped_column(Float)
 
 
+SAMPLES_KEY = "first-start"
+"""Idempotency key of the job that the server itself queues at its first start."""
+
+
 class JobRow(Base):
     """Queued study. `attempt` counts processes and fences every write of a worker."""
 

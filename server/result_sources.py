@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from gpu_engine.findings.data import StudyData, op_of
 from gpu_engine.records import MIXTURE, OP, OPS, Measurement
 from gpu_engine.studies import study as find_study
-from server import recorded_results, results
+from server import device_order, recorded_results, results
 from server.jobs import queue
 from server.models import JobRow, JobState, MatrixRow, MeasurementRow, RecordedResultsRow, RecordingRow
 
@@ -27,8 +27,9 @@ class Sources:
     """Results that exist for a study, and the selected ones.
 
     devices   with results, those of this service first
-    chosen    the requested devices, or else the one with results of most of the chosen matrices; one whose timings are
-              all too noisy to rank only if there is no other
+    chosen    the requested devices, or else the one with results of most of the chosen matrices, and of those with
+              equally many the first one by `device_order`; one whose timings are all too noisy to rank only if there
+              is no other
     jobs      on the chosen devices, the newest first
     recorded  the chosen devices with reference results
     matrices  with results on the chosen devices
@@ -58,7 +59,9 @@ def find_sources(
         numbers = Counter(device for device, _ in pairs)
         numbers.update(recorded_results.devices_of(session, study, matrices, recorded))
         having = [device for device in known if numbers[device]] if matrices else []
-        chosen = _default(session, study, rows, matrices, sorted(having or known, key=lambda each: -numbers[each]))
+        order = device_order.preference(session)
+        preferred = sorted(having or known, key=lambda device: (-numbers[device], *order(device)))
+        chosen = _default(session, study, rows, matrices, preferred)
     here = tuple(job for job in rows if job.device in chosen)
     elsewhere = tuple(device for device in recorded if device in chosen)
     of_jobs = tuple(dict.fromkeys(matrix for job in here for matrix in job.matrix_ids))

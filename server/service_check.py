@@ -56,12 +56,15 @@ class Queues:
     quiet_s: Mapping[str, float] = field(default_factory=dict)
 
 
-def check(session: Session, values: MetricValues, names: Mapping[str, str], last_end: float | None) -> list[Concern]:
+def check(
+    session: Session, values: MetricValues, names: Mapping[str, str], last_end: float | None, start: str
+) -> list[Concern]:
     """Return all concerns, those that stop jobs first.
 
     last_end  when the last job ended, in seconds since 1970; None: long ago, or never
+    start     how to start a worker
     """
-    every = concerns(read_queues(session, values, names, last_end), engine_faults.list_faults(session), values)
+    every = concerns(read_queues(session, values, names, last_end), engine_faults.list_faults(session), values, start)
     return sorted(every, key=lambda concern: not concern.stops)
 
 
@@ -82,12 +85,12 @@ def read_queues(session: Session, values: MetricValues, names: Mapping[str, str]
     )
 
 
-def concerns(queues: Queues, faults: Sequence[EngineFaultRow], values: MetricValues) -> Iterator[Concern]:
+def concerns(queues: Queues, faults: Sequence[EngineFaultRow], values: MetricValues, start: str) -> Iterator[Concern]:
     """Yield the concerns of workers, queues, and disks, then the failures of the last day."""
     for fault in faults:
         remedy = engine_faults.describe(fault)
         yield Concern("engine", f"The worker on {fault.host} cannot start its engine.", remedy, stops=True)
-    yield from _of_queues(queues, bool(faults))
+    yield from _of_queues(queues, bool(faults), start)
     yield from _of_server(values)
     failed = int(values.total("sparsight_jobs_ended_day", state="failed"))
     if failed:
@@ -95,16 +98,11 @@ def concerns(queues: Queues, faults: Sequence[EngineFaultRow], values: MetricVal
         yield Concern("failed", text, "Their reasons are listed below.")
 
 
-def _of_queues(queues: Queues, has_faults: bool) -> Iterator[Concern]:
+def _of_queues(queues: Queues, has_faults: bool, start: str) -> Iterator[Concern]:
     waiting = sum(queues.waiting.values())
     if not queues.available and not has_faults:
         text = f"No worker is available{', and ' + _jobs_wait(waiting) if waiting else ''}."
-        yield Concern(
-            "no-worker",
-            text,
-            "Start one with `sparsight worker`. Its log is on standard error of that command.",
-            stops=True,
-        )
+        yield Concern("no-worker", text, f"{start} Its log is on standard error of that command.", stops=True)
     for device, number in sorted(queues.waiting.items()):
         name, oldest_s = queues.names.get(device, device), queues.oldest_s[device]
         if device not in queues.available and queues.available:

@@ -24,11 +24,11 @@ import httpx
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import select
 
-from server import devices, first_start, matrix_sets, tokens
+from server import devices, matrix_sets, tokens
 from server.db import Database
 from server.jobs.queue import JobRequest, submit
 from server.main import create_app
-from server.models import JobRow
+from server.models import SAMPLES_KEY, JobRow
 from server.roles import Role, every_route, role_of
 from server.settings import Settings
 from server.tokens import Quotas
@@ -106,7 +106,7 @@ class Target:
 
     def _has_started(self) -> bool:
         with self.database.read() as session:
-            return session.scalar(select(JobRow.id).where(JobRow.idempotency_key == first_start.KEY)) is not None
+            return session.scalar(select(JobRow.id).where(JobRow.idempotency_key == SAMPLES_KEY)) is not None
 
     def text(self, path: str) -> str:
         """Return the answer of the service to an admin."""

@@ -15,6 +15,15 @@ MAKER = re.compile(r"\bNVIDIA ")
 MEMORY = re.compile(r" \d+ ?GB\b[^(]*?(?= \(|, |$)")
 
 
+SEVERAL = re.compile(r"\d+ × ")
+"""Beginning of the name of several equal devices."""
+
+
+def is_several(name: str) -> bool:
+    """Return whether the name is that of several devices: `4 × NVIDIA H200`."""
+    return SEVERAL.match(name) is not None
+
+
 def short(name: str) -> str:
     """Return the short name of a device: `H100` of `NVIDIA H100 80GB HBM3 (reference results)`, `2 × H200`, `CPU`."""
     bare = name.replace(RECORDED, "").replace(STORED_RECORDED, "")

@@ -16,7 +16,7 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from gpu_engine.errors import NotFoundError, quote
-from gpu_engine.text.units import MISSING
+from gpu_engine.text.units import MISSING, THIN
 from web.components import Link
 from web.single_flight import SingleFlightCache
 
@@ -27,6 +27,9 @@ AT_TOP = ("README.md", "GLOSSARY.md", "ARCHITECTURE.md", "CHANGELOG.md")
 
 FILE = re.compile(r"docs/[\w-]+\.md")
 """Pattern of a document path in text."""
+
+RATIO = re.compile(r"(?<=\d)×(?!\s?\d)")
+"""Pattern of the sign of a ratio, `1.24×`; that of a size, `3×3`, is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +161,15 @@ def _text(name: str) -> str:
     return (_folder() / _paths()[name]).read_text(encoding="utf-8")
 
 
+def spaced(text: str) -> str:
+    """Return text with ratios as all pages write them: `1.24×` of a file as `1.24 ×`."""
+    return RATIO.sub(f"{THIN}×", text)
+
+
 def _plain(inline: Token) -> str:
     """Return the text of an inline token without markup."""
-    return "".join(" " if child.type == "softbreak" else child.content for child in inline.children or ())
+    text = "".join(" " if child.type == "softbreak" else child.content for child in inline.children or ())
+    return spaced(text)
 
 
 def _rows(tokens: Sequence[Token]) -> list[list[Token]]:
@@ -221,6 +230,10 @@ def _code(_: Any, tokens: Sequence[Token], place: int, *__: Any) -> str:
     return Markup(block).format(tokens[place].meta["label"], tokens[place].content)
 
 
+def _prose(_: Any, tokens: Sequence[Token], place: int, *__: Any) -> str:
+    return escape(spaced(tokens[place].content))
+
+
 def _anchor(_: Any, tokens: Sequence[Token], place: int, *__: Any) -> str:
     return Markup('<span id="{}"></span>').format(tokens[place].meta["id"])
 
@@ -228,7 +241,13 @@ def _anchor(_: Any, tokens: Sequence[Token], place: int, *__: Any) -> str:
 def _markdown() -> MarkdownIt:
     """Return a CommonMark parser with scrollable tables that treats HTML as text."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-    for kind, rule in {"table_open": _table, "fence": _code, "code_block": _code, "anchor": _anchor}.items():
+    for kind, rule in {
+        "table_open": _table,
+        "fence": _code,
+        "code_block": _code,
+        "anchor": _anchor,
+        "text": _prose,
+    }.items():
         markdown.add_render_rule(kind, rule)
     # Images show these pages, which the reader of a page does not need.
     markdown.add_render_rule("image", lambda *_: "")

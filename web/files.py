@@ -11,6 +11,9 @@ from server.responses import to_csv
 from web.components import TitledTable
 from web.latex import latex
 
+WORD_JOINER = "\u2060"
+"""Character after the dash of an interval, which keeps its ends on one line of a page."""
+
 OPENING, CLOSING = "\ue000", "\ue001"
 """Marks around the fastest cells, which escaping leaves unchanged."""
 
@@ -42,7 +45,7 @@ def _csv_block(table: Table) -> str:
 
 def _plain(cell: str) -> str:
     digits = re.sub(r"(?<=\d),(?=\d{3})", "", cell)
-    return "" if cell == MISSING else digits.replace(THIN, " ").replace("−", "-")
+    return "" if cell == MISSING else digits.replace(THIN, " ").replace("−", "-").replace(WORD_JOINER, "")
 
 
 def _markdown(tables: Sequence[TitledTable]) -> str:

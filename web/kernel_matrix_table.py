@@ -40,7 +40,8 @@ def _titled(setting: str, findings: Sequence[Finding], columns: Columns) -> Titl
     every = list(dict.fromkeys(row.label for finding in findings for row in finding.rows))
     labels = [label for _, names in here for label in names if label in every] or every
     rows = [(finding.title, *_cells(finding, labels)) for finding in findings]
-    means = [_means(answer, labels) for answer, _ in here if answer.standings and _number(answer) == len(findings)]
+    complete = [answer for answer, _ in here if answer.standings and _number(answer) == len(findings)]
+    means = [row for answer in complete for row in _means(answer, labels)]
     rows += means
     busy = sum(not finding.leaders and any(_times(finding)) for finding in findings)
     heading = (
@@ -69,9 +70,16 @@ def _number(answer: OverallRanking) -> int:
     return answer.contests + answer.busy + answer.empty
 
 
-def _means(answer: OverallRanking, labels: Sequence[str]) -> tuple[str, ...]:
-    means = {standing.label: f"{standing.mean:.2f}" for standing in answer.standings}
-    return ("geometric mean", units.MISSING, *(means.get(label, units.MISSING) for label in labels))
+def _means(answer: OverallRanking, labels: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the row of the means with the number of rows that count; and those of each kernel if they differ."""
+    known = {standing.label: standing for standing in answer.standings}
+    counts = {label: answer.contests - standing.absent for label, standing in known.items() if label in labels}
+    means = (f"{known[label].mean:.2f}" if label in known else units.MISSING for label in labels)
+    rows = [(f"geometric mean of {answer.contests}", units.MISSING, *means)]
+    if len({*counts.values()}) > 1:
+        cells = (units.count(counts[label]) if label in counts else units.MISSING for label in labels)
+        rows.append((f"{answer.what} counted", units.MISSING, *cells))
+    return rows
 
 
 def _value(data: StudyData, finding: Finding, key: str) -> float | None:

@@ -11,7 +11,7 @@ from web.figures.base import Figure
 from web.selection import Selection
 from web.studies.base import StudyPage
 
-PRESETS = {"best": "best five", "paper": "paper", "libraries": "libraries and Sparsight", "all": "all"}
+PRESETS = {"best": "best", "paper": "paper", "libraries": "libraries and Sparsight", "all": "all"}
 """Value of the parameter `kernels` → text of its link; the first one is the default."""
 
 

@@ -29,6 +29,7 @@ TEX = str.maketrans(
         "·": r"$\cdot$",
         "−": "$-$",
         "–": "--",
+        "\u2060": "",
         "µ": r"\textmu{}",
         "σ": r"$\sigma$",
         "ε": r"$\varepsilon$",

@@ -64,6 +64,10 @@ def _state(session: Session, study: str, selection: Selection) -> tuple[Any, ...
         select(RecordingRow.id, RecordingRow.sha256).order_by(RecordingRow.id),
         select(DeviceRow.id, DeviceRow.info).order_by(DeviceRow.id),
     )
+    if not (selection.device or selection.job):
+        # The first device of a page depends on the studies of all devices.
+        measured = select(JobRow.device, JobRow.study).where(JobRow.cases_done > 0).distinct()
+        queries += (measured.order_by(JobRow.device, JobRow.study),)
     if selection.job:
         queries += (select(JobRow.id, JobRow.state).where(JobRow.id.in_(selection.job)).order_by(JobRow.id),)
     if selection.set:

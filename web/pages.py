@@ -14,7 +14,7 @@ from server.roles import READ, CallerDep
 from server.routes.devices import list_devices
 from server.routes.jobs import list_jobs
 from server.routes.matrices import list_matrices
-from web import assets, form_actions, study_routes
+from web import assets, chosen_devices, form_actions, study_routes
 from web.contexts import SignInPage
 from web.documents import GLOSSARY
 from web.error_pages import as_page
@@ -69,8 +69,11 @@ def show_home(request: Request, database: DatabaseDep, fetcher: FetcherDep) -> R
     with reading(request, database) as session:
         question = home.parse_question(session, options)
         if answer := home.answer_url(session, question):
-            return RedirectResponse(answer, 303)
-        return render(request, "home.html", home.page(session, question, fetcher))
+            response: Response = RedirectResponse(answer, 303)
+        else:
+            response = render(request, "home.html", home.page(session, question, fetcher))
+    chosen_devices.remember(request, response, tuple(filter(None, [options["device"]])))
+    return response
 
 
 @open_router.get("/sign-in")

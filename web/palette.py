@@ -9,8 +9,10 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from gpu_engine import spmm
 from gpu_engine.batched import KERNELS
-from gpu_engine.formats import FORMATS
+from gpu_engine.findings.spmm.names import SPMV, spmvs_of
+from gpu_engine.formats import FORMATS, csr
 from gpu_engine.multigpu.partition import PARTITIONINGS
 
 OKABE_ITO = ("#0072B2", "#B87A00", "#009E73", "#C9709F", "#3A96D0", "#D55E00", "#8C8500")
@@ -38,6 +40,9 @@ Kernels that choose among formats have one too. No other batched kernel has one 
 Each has a contrast of at least 3:1 with a light page and with a dark one.
 """
 
+SPMV_HUE = OKABE_ITO[5]
+"""Hue of k SpMVs, the alternative to one SpMM; their kernels differ by marker and line."""
+
 SYMBOLS = ("circle", "diamond", "triangle-up", "cross", "star", "x", "triangle-down")
 """Markers in figures; squares are of libraries."""
 
@@ -62,15 +67,15 @@ class Style:
 
 
 FAMILIES = {
-    "of-csr": ("csr", "csri", "csc"),
+    "of-csr": ("csr", "csri", "csc", "bcsr"),
     "of-tiles": ("split", "packed"),
     "of-ell": ("ell", "ellr", "pellr", "jad", "biell", "bijad"),
     "of-sliced": ("sellp", "sellp-64", "sellp-sorted", "sellp-packed", "pellr-sliced", "sliced"),
     "of-coo": ("coo",),
     "of-hyb": ("hyb", "hyb-mean"),
-    "of-none": ("auto",),
+    "of-none": ("auto", SPMV),
 }
-"""Class of the color of a family → its formats; a format that chooses among formats has no hue."""
+"""Class of the color of a family → its formats; a format that chooses among formats has no hue, nor have k SpMVs."""
 
 FAMILY_NAMES = {
     "of-csr": "CSR",
@@ -106,6 +111,8 @@ SYMBOL_OF_FORM = {"triangle": "triangle-up", "ring": "circle-open"}
 _FAMILY_OF = {name: color for color, names in FAMILIES.items() for name in names}
 _POSITIONS = {name: index for index, name in enumerate(dict.fromkeys(entry.name for entry in FORMATS))}
 _BATCHED = {kernel.name: index for index, kernel in enumerate(KERNELS)}
+_SPMM = {kernel.name: index for index, kernel in enumerate(spmm.KERNELS)}
+_SPMVS = {spmvs_of(csr.FORMAT.name_of(kernel)): index for index, kernel in enumerate(csr.FORMAT.kernels)}
 _FORMAT_OF = {"auto": "jad", "sliced": "sellp"}
 """Format that only batches have → format whose look it uses: SELL-P for slices; no batched kernel uses JAD."""
 _MEMBERS = {
@@ -114,7 +121,7 @@ _MEMBERS = {
     for index, name in enumerate(
         dict.fromkeys(
             kernel
-            for kernel in (*(entry.name_of(k) for entry in FORMATS for k in entry.kernels), *_BATCHED)
+            for kernel in (*(entry.name_of(k) for entry in FORMATS for k in entry.kernels), *_BATCHED, *_SPMM)
             if _FAMILY_OF.get(kernel.partition("/")[0]) == color
         )
     )
@@ -174,6 +181,17 @@ def batch_style(kernel: str) -> Style:
     return Style(BATCHED_HUES.get(kernel, look.color), pattern, symbol, dash)
 
 
+def spmm_style(kernel: str) -> Style:
+    """Return the style of a kernel of SpMM by its position in KERNELS, or of k SpMVs.
+
+    Any other kernel is gray, hatched by its hash.
+    """
+    place = _SPMVS.get(kernel)
+    if place is None:
+        return _style(_SPMM.get(kernel), kernel)
+    return Style(SPMV_HUE, *(options[place % len(options)] for options in (PATTERNS, SYMBOLS, DASHES)))
+
+
 def partitioning_style(name: str) -> Style:
     """Return the style of a partitioning by its position in PARTITIONINGS; any other is gray, hatched by its hash."""
     return _style(_PARTITIONINGS.get(name), name)
@@ -187,6 +205,13 @@ def position(format_name: str) -> tuple[int, str]:
 def batch_position(kernel: str) -> tuple[int, str]:
     """Return a sort key: batched kernels in the order of KERNELS, then libraries by name."""
     return _BATCHED.get(kernel, len(_BATCHED)), kernel
+
+
+def spmm_position(kernel: str) -> tuple[int, str]:
+    """Return a sort key: kernels of SpMM in the order of KERNELS, then library kernels by name, then k SpMVs."""
+    if kernel in _SPMVS:
+        return len(_SPMM) + 1 + _SPMVS[kernel], kernel
+    return _SPMM.get(kernel, len(_SPMM)), kernel
 
 
 def _further(options: Sequence[str], first: str, number: int) -> str:

@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from gpu_engine.text import units
 from server import import_recordings
 from server.roles import LOCAL
+from server.worker_command import start_text
 from web import assets, places
 from web.device_labels import short
 from web.documents import href, linked
@@ -63,4 +64,5 @@ def render(request: Request, template: str, page: Any, status: int = 200) -> Res
     caller = getattr(request.state, "caller", LOCAL)
     context |= {"path": request.url.path, "event": getattr(request.state, "event", "")}
     context |= {"signed_in": caller if caller.session else None}
+    context |= {"start_worker": start_text(request.app.state.settings, caller)}
     return TEMPLATES.TemplateResponse(request, template, context, status_code=status)

@@ -54,6 +54,8 @@ LABELS: Mapping[str, str] = {
     "system": "Matrix of the system",
     "excess": "Excess of the diagonal",
     "b": "Right-hand side b",
+    "k": "Numbers of columns k",
+    "orders": "Orders of X and Y",
     "check_every": "Iterations between two tests",
     "restart": "Restart of GMRES",
     # Generators
@@ -129,6 +131,8 @@ VALUES: Mapping[tuple[str, str], str] = {
     ("system", "as-is"): "as it is",
     ("system", "definite"): "made symmetric positive definite",
     ("system", "dominant"): "with a dominant diagonal",
+    ("orders", "row"): "row major",
+    ("orders", "column"): "column major",
     ("b", "random"): "random numbers",
     ("b", "ones"): "all ones",
     ("b", "point"): "1 in one row",

@@ -8,6 +8,12 @@ TOP = 20
 """Number of matrices of the short table: those with the largest speedups."""
 
 
+ANSWERS = "answers"
+"""Name of the tables of the answers of a page."""
+
+WITH_ANSWERS = ("formats",)
+"""Studies with such tables: their pages have `answer_tables`."""
+
 OWN_KERNEL = Link("Measure your own kernel", "/docs/custom-kernels")
 
 
@@ -26,7 +32,8 @@ class Share:
 def share_of(study: str, query: str) -> Share:
     """Return what a reader can take away from the results of a study for the query of an address."""
     at = f"?{query}" if query else ""
-    table = f"/{study}/tables/pivot"
+    slowdowns = f"/{study}/tables/pivot"
+    table = f"/{study}/tables/{ANSWERS}" if study in WITH_ANSWERS else slowdowns
     short = "&".join(filter(None, (query, f"sort=-best&top={TOP}")))
     # A table of one matrix has no first rows.
     several = query.count("matrix=") != 1
@@ -36,6 +43,7 @@ def share_of(study: str, query: str) -> Share:
             Link("JSON", f"/{study}.json{at}"),
             Link("LaTeX", f"{table}.tex{at}"),
             *([Link(f"LaTeX, top {TOP}", f"{table}.tex?{short}")] if several else []),
+            *([Link("LaTeX, slowdowns", f"{slowdowns}.tex{at}")] if study in WITH_ANSWERS else []),
             Link("Markdown", f"{table}.md{at}"),
             Link("Report (HTML)", f"/{study}.html{at}"),
             Link("BibTeX", f"/{study}.bib{at}"),

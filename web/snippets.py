@@ -15,7 +15,7 @@ matrix = scipy.io.mmread("matrix.mtx").tocsr()
 """
 
 ON_GPU = """\
-import cupy as np
+import cupy as cp
 import cupyx.scipy.sparse
 import scipy.io
 import sparsight
@@ -26,7 +26,7 @@ matrix = cupyx.scipy.sparse.csr_matrix(scipy.io.mmread("matrix.mtx").tocsr())
 SPMV = """\
 # {time}
 A = sparsight.operator(matrix, kernel="{kernel}")
-y = A @ np.ones(A.shape[1])
+y = A @ {arrays}.ones(A.shape[1])
 print(A)
 """
 
@@ -41,8 +41,9 @@ def lines_of(kernel: str, m: Measurement | None) -> str:
     """Return ten lines of Python with a Sparsight kernel; m: its measurement, None: it was predicted for a GPU."""
     on_cpu = m is not None and m.backend == "cpu"
     where = f"{'CPU' if on_cpu else m.device}, {m.cache}" if m else ""
-    time = f"{units.seconds(m.median_s)} per SpMV on {where}" if m else f"{kernel} is predicted, not measured"
-    return (ON_CPU if on_cpu else ON_GPU) + SPMV.format(time=time, kernel=kernel)
+    host = "" if on_cpu else ", without the time of the call on the host"
+    time = f"{units.seconds(m.median_s)} per SpMV on {where}{host}" if m else f"{kernel} is predicted, not measured"
+    return (ON_CPU if on_cpu else ON_GPU) + SPMV.format(time=time, kernel=kernel, arrays="np" if on_cpu else "cp")
 
 
 def archive_of(finding: Finding) -> str:

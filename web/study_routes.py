@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from sqlalchemy.orm import Session
 
 from server.db import Database
@@ -13,7 +13,7 @@ from server.deps import DatabaseDep, StoreDep
 from server.events import newest_id
 from server.responses import etag_response
 from server.roles import READ
-from web import download, figure_svg
+from web import chosen_devices, download, figure_svg
 from web.figure_sources import address_of, find_source, source_drawing
 from web.figure_svg import colors
 from web.rendering import render
@@ -79,18 +79,25 @@ def _add_study(page: StudyPage) -> None:
 
     def show(request: Request, database: DatabaseDep) -> Response:
         with reading(request, database) as session:
-            view = request.app.state.pages.get(session, study.page, page, selected(request, session))
-            return render(request, "study.html", view)
+            selection = selected(request, session)
+            device = chosen_devices.chosen_device(request, session, page.name)
+            if address := chosen_devices.address_on(device, page.name, selection):
+                return RedirectResponse(address, 303)
+            view = request.app.state.pages.get(session, study.page, page, selection)
+            response = render(request, "study.html", view)
+            devices = chosen_devices.devices_of(session, selection)
+        chosen_devices.remember(request, response, devices, device)
+        return response
 
     def as_json(request: Request, database: DatabaseDep) -> Response:
         with database.read() as session:
-            data = with_traces(session, results(request, session))
+            data = page.used(with_traces(session, results(request, session)))
         return JSONResponse(download.document(data), headers=_file(f"sparsight-{page.name}.json"))
 
     def as_csv(request: Request, database: DatabaseDep) -> Response:
         with database.read() as session:
-            selected_results = results(request, session).data
-        text = download.csv(selected_results, page.findings(selected_results))
+            data = page.used(results(request, session).data)
+        text = download.csv(data, page.study.findings(data), page.csv_fields(data))
         return Response(text, media_type="text/csv; charset=utf-8", headers=_file(f"sparsight-{page.name}.csv"))
 
     def as_bibtex(request: Request, database: DatabaseDep) -> Response:

@@ -46,7 +46,7 @@ def _tie(answer: OverallRanking) -> str:
         return ""
     if answer.contests < CONTESTS_MIN:
         return f" A tie: no verdict says slower on every one of the {answer.what}."
-    return f" A tie: the {INTERVAL} of the ratio of their means holds 1."
+    return f" A tie: the ratio of their means is 1 within its {INTERVAL}."
 
 
 def _missing(answer: OverallRanking) -> str:

@@ -85,7 +85,6 @@ SOURCES = (
     SEGMENTS,
     RANKS,
     cuda_solve.SOURCE,
-    *spmm.SOURCES,
     *(source for kernel in KERNELS for source in kernel.sources),
 )
 """CUDA sources of everything that a device launches."""

@@ -37,6 +37,7 @@ PATHS = {
 
 READ = {
     "reduced_spmv": "/reduced_spmv",
+    "spmm": "/spmm",
     "library": "/library",
     "paper": "/papers/pellr",
     "document": "/docs/measuring",

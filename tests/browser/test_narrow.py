@@ -52,3 +52,13 @@ def test_the_tab_of_the_part_in_view_is_the_current_one(lab: Lab, open_page: Ope
     page.locator('nav.tabs a[href="#structure"]').click()
     expect(page.locator('nav.tabs a[href="#structure"]')).to_have_attribute("aria-current", "location")
     assert page.locator('nav.tabs a[href^="#"][aria-current]').count() == 1
+
+
+def test_the_current_tab_is_in_view_and_the_bar_shows_that_it_scrolls(lab: Lab, open_page: Open) -> None:
+    page = open_page("/papers/msrep", 390)
+    bar = page.locator("nav.tabs")
+    expect(bar.locator("[aria-current]")).to_be_in_viewport(ratio=1)
+    expect(bar).to_have_class("tabs more-left more-right")
+    bar.evaluate("bar => { bar.scrollLeft = 0; }")
+    expect(bar).to_have_class("tabs more-right")
+    assert "more" not in (open_page("/papers/msrep", 1280).locator("nav.tabs").get_attribute("class") or "")

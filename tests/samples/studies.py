@@ -17,6 +17,7 @@ from tests.samples.reduced_spmv import every
 from tests.samples.scaling import shared
 from tests.samples.solvers import every as every_solve
 from tests.samples.solvers import traced
+from tests.samples.spmm import every as every_spmm
 
 FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "")
 """A profile so fast that no real time can be under a floor."""
@@ -84,11 +85,16 @@ def _solves(matrices: Sequence[str], device: str) -> Records:
     return found, [traced(m) for m in found if m.details.tolerance is None]
 
 
+def _columns(matrices: Sequence[str], device: str) -> Records:
+    return [m for matrix in matrices for m in every_spmm(matrix, device)], []
+
+
 SAMPLES: dict[str, Callable[[Sequence[str], str], Records]] = {
     "formats": _products,
     "pagerank": _runs,
     "batched": _batches,
     "scaling": _works,
     "reduced_spmv": _in_segments,
+    "spmm": _columns,
     "solvers": _solves,
 }

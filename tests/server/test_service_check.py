@@ -16,12 +16,13 @@ from server.quotas import DAY_S
 from server.service_check import IDLE_S, LONG_WAIT_S, Concern, Queues, concerns
 from tests.web.conftest import CPU, GPU
 
+START = "Start it."
 ALERTS = Path(__file__).parents[2] / "docs" / "monitoring" / "alerts.yml"
 
 
 def check(app: FastAPI, database: Database, last_end: float | None = None) -> list[Concern]:
     with database.read() as session:
-        return service_check.check(session, app.state.metrics.values(), {}, last_end)
+        return service_check.check(session, app.state.metrics.values(), {}, last_end, START)
 
 
 def ids(found: list[Concern]) -> list[str]:
@@ -49,6 +50,7 @@ def test_a_service_with_a_worker_and_no_job_is_well(app: FastAPI, database: Data
 def test_without_a_worker_nothing_runs(app: FastAPI, database: Database) -> None:
     (concern,) = check(app, database)
     assert (concern.id, concern.stops) == ("no-worker", True)
+    assert concern.remedy.startswith(START)
     add(database, "a", "queued")
     assert "1 job waits" in check(app, database)[0].text
 
@@ -103,7 +105,7 @@ def queues(waited_s: float, idle_s: float | None) -> Queues:
     ],
 )
 def test_a_queue_that_stands_and_a_long_wait(waited_s: float, idle_s: float | None, found: list[str]) -> None:
-    assert ids(list(concerns(queues(waited_s, idle_s), [], MetricValues({})))) == found
+    assert ids(list(concerns(queues(waited_s, idle_s), [], MetricValues({}), START))) == found
 
 
 def test_disks_streams_and_failures_are_found_by_their_metrics() -> None:
@@ -113,7 +115,7 @@ def test_disks_streams_and_failures_are_found_by_their_metrics() -> None:
         "sparsight_event_streams_max": {frozenset(): 200.0},
         "sparsight_jobs_ended_day": {frozenset({("state", "failed")}): 3.0},
     })  # fmt: skip
-    assert ids(list(concerns(queues(0.0, None), [], values))) == ["disk", "streams", "failed"]
+    assert ids(list(concerns(queues(0.0, None), [], values, START))) == ["disk", "streams", "failed"]
 
 
 def test_what_stops_jobs_comes_first(app: FastAPI, database: Database) -> None:
@@ -124,7 +126,7 @@ def test_what_stops_jobs_comes_first(app: FastAPI, database: Database) -> None:
 def test_sentences_are_short() -> None:
     fault = EngineFaultRow(id="w", host="node", reason="x", tries=2, since=0.0, seen_at=0.0, devices=[])
     many = Queues({"cpu": 1234}, {"cpu": 1e6}, frozenset(), {}, 3, 1e6)
-    for concern in (*concerns(many, [fault], MetricValues({})), *concerns(many, [], MetricValues({}))):
+    for concern in (*concerns(many, [fault], MetricValues({}), START), *concerns(many, [], MetricValues({}), START)):
         assert len(concern.text.split()) <= 25
 
 

@@ -29,7 +29,7 @@ GPU = DeviceInfo("cuda:0", "cuda", "NVIDIA H200", 139 * 2**30, 60 * 10**6, "GPU-
 ON_GPU = "NVIDIA H200 (cuda:0)"
 """What pages call the GPU."""
 
-ON_EVERY_PAGE = {"request", "path", "event", "signed_in"}
+ON_EVERY_PAGE = {"request", "path", "event", "signed_in", "start_worker"}
 """What every template is given beside the fields of its context."""
 
 PROFILE = DeviceProfile(

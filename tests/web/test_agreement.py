@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_engine.findings import batched, formats, pagerank, reduced_spmv, scaling, solvers
+from gpu_engine.findings import batched, formats, pagerank, reduced_spmv, scaling, solvers, spmm
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.finding import gain
+from gpu_engine.findings.formats.csr_kernels import fastest_csr
 from gpu_engine.findings.formats.for_n import cost_of, total_s
-from gpu_engine.findings.formats.groups import baseline_of, group_by_facet, once_s, products_to_pay
+from gpu_engine.findings.formats.groups import group_by_facet, once_s, products_to_pay
 from gpu_engine.findings.overall_ranking import answers
 from gpu_engine.findings.pagerank.adaptive import pairs_of, pays
 from gpu_engine.findings.pagerank.runs import KINDS, is_adaptive, is_refined, run_groups
@@ -27,6 +28,7 @@ STUDIES = {
     "reduced_spmv": reduced_spmv,
     "scaling": scaling,
     "solvers": solvers,
+    "spmm": spmm,
 }
 FILES = sorted(recordings.RECORDED.glob("*/*.json.gz"))
 assert FILES
@@ -142,7 +144,7 @@ def test_segments_and_refinement_are_apart(path: str) -> None:
 @pytest.mark.parametrize("path", files("formats"))
 def test_a_break_even_is_where_the_times_cross(path: str) -> None:
     for group in group_by_facet(data_of(path).measurements).values():
-        baseline = baseline_of([m for m in group if m.median_s], "")
+        baseline = fastest_csr([m for m in group if m.median_s])
         for m in group:
             n = products_to_pay(m, baseline)
             if baseline is None or n is None or math.isinf(n) or n < 2 or once_s(baseline) is None:

@@ -83,10 +83,18 @@ def test_the_address_chooses_the_size_and_the_operation(client: TestClient, data
     add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, other, study="batched")
     context = get(client, "/batched?job=j3&batch=10").context
     assert {line.finding.axes["batch"] for line in context["findings"]} == {"10"}
-    (sizes,) = context["selects"]
-    assert [(choice.value, choice.chosen) for choice in sizes.options] == [("", False), ("10", True), ("1000", False)]
+    (sizes,) = (switch for switch in context["switches"] if switch.label == "Batch size")
+    assert [(link.text, link.current) for link in sizes.links] == [
+        ("the largest", False),
+        ("10", True),
+        ("1,000", False),
+    ]
+    assert [link.href for link in sizes.links] == [
+        f"/batched?job=j3{size}" for size in ("", "&batch=10", "&batch=1000")
+    ]
+    assert context["selects"] == ()
     assert context["hidden"] == (("job", "j3"), ("batch", "10"))
-    assert [switch.label for switch in context["switches"]] == ["Device", "Cache"], "one operation is no choice"
+    assert [switch.label for switch in context["switches"]] == ["Device", "Cache", "Batch size"]
     (both,) = (s for s in get(client, "/batched?job=j4").context["switches"] if s.label == "Operation")
     assert [(link.text, link.current) for link in both.links] == [("y=Ax+y", True), ("y=Ax", False)]
     there = get(client, both.links[1].href).context

@@ -2,20 +2,24 @@
 
 import re
 import zlib
+from dataclasses import asdict
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import update
 
+from gpu_engine.generators import find_generator, generate
+from gpu_engine.parameters import parse_params
 from gpu_engine.recordings import files as recordings
-from server import import_recordings
+from server import first_start, import_recordings
 from server.catalogue import FACETS
 from server.models import MatrixRow
 from tests.samples.formats import HOSTILE
 from tests.samples.recording import sample
-from tests.web.conftest import Lab, add_study, get
+from tests.web.conftest import Lab, add_study, get, sample_matrix
 from web.palette import mark_of
 from web.thumbnails import COLOR, FAINTEST, thumbnail
 from web.views import catalogue
@@ -100,6 +104,22 @@ def test_what_leads_and_where_it_was_measured(client: TestClient, imported: None
     assert (lines["a grid"].best, lines["a grid"].measured_on) == ("csr/vector", "H200")
     assert lines["cnr-2000"].mark == mark_of("csr/vector")
     assert (lines["failed.mtx"].best, lines["failed.mtx"].mark, lines["failed.mtx"].measured_on) == ("", ("", ""), "")
+
+
+def test_a_matrix_without_formats_results_names_its_studies(client: TestClient, lab: Lab, add_matrix: Any) -> None:
+    add_study(lab.database, "pagerank", "j30", [add_matrix(sample_matrix(), "graph", "m3")])
+    lines = {line.matrix.id: line for line in get(client, "/matrices?source=all").context["matrices"]}
+    assert (lines["m3"].best, lines["m3"].measured_on) == ("", "CPU (PageRank)")
+
+
+def test_samples_are_not_of_the_user(client: TestClient, lab: Lab, add_matrix: Any) -> None:
+    name, generator, params = first_start.SAMPLES[0]
+    whole = asdict(parse_params(find_generator(generator).Params, params))
+    add_matrix(generate(generator, params), name, "sample")
+    with lab.database.write() as session:
+        source = {"kind": "generated", "generator": generator, "params": whole}
+        session.execute(update(MatrixRow).where(MatrixRow.id == "sample").values(source=source))
+    assert re.findall(r"\d+", get(client, "/matrices").context["counts"]) == ["4", "1"]
 
 
 def test_the_first_sentence_counts_all_matrices(client: TestClient, imported: None, lab: Lab) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
+from gpu_engine.text.units import THIN
 from tests.web.conftest import Lab, get
 from web import documents, glossary_help
 
@@ -57,3 +58,10 @@ def test_a_word_is_explained_where_a_page_says_it_first(client: TestClient, lab:
     assert {"roofline", "warm"} <= set(opened) <= set(meanings)
     assert len(opened) == len(set(opened))
     assert "csr/<button" not in text
+
+
+def test_ratios_are_written_as_on_all_pages() -> None:
+    assert documents.spaced("1.24× of 3×3 and 2 × 2 blocks, 12×.") == f"1.24{THIN}× of 3×3 and 2 × 2 blocks, 12{THIN}×."
+    body = documents.document("h200-batched").body
+    assert f"{THIN}×" in body
+    assert not re.search(r"\d×", body)

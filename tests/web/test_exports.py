@@ -9,22 +9,32 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from fastapi.testclient import TestClient
 
+from gpu_engine.records import Measurement
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import THIN
 from server.models import JobState
 from tests.programs import missing
 from tests.samples.formats import HOSTILE, study_of, timed
+from tests.samples.solvers import solved
+from tests.samples.studies import records_of
 from tests.web.conftest import Lab, add_job, get
 from web.components import TitledTable
 from web.files import LEADING, WRITERS
 from web.latex import LONG, PREAMBLE, ROWS_MAX, SHORT
-from web.share import share_of
+from web.share import WITH_ANSWERS, share_of
+from web.studies import PAGES
+from web.studies.base import no_tables
 from web.studies.formats import FORMATS
+
+PIVOT, ANSWER = "/formats/tables/pivot.tex?job=j42", "/formats/tables/answers.tex?job=j42"
+
+QUIET = {"roofline_s": 1e-9, "gather_probe_s": 1e-9}
 
 TABLE = TitledTable(
     "A & B",
@@ -45,6 +55,70 @@ def test_csv_has_names_ratios_and_verdicts_and_no_empty_column(client: TestClien
     assert {verdict for verdict, _, _ in own.values()} > {"baseline", "slower"}
     assert all(any(row[name] for row in rows) for name in rows[0])
     assert len(rows) == len([m for m in study_of("m1") if m.cache == "warm"])
+
+
+def converted(matrix: str, cache: str = "warm") -> list[Measurement]:
+    """Three kernels, of which csr/scalar is the fastest of CSR, and ell/thread pays from 143 SpMVs on."""
+    times = {"csr/vector": 133e-6, "csr/scalar": 102e-6, "ell/thread": 80e-6}
+    common: dict[str, Any] = {
+        "matrix": matrix,
+        "rounds": 15,
+        "cache": cache,
+        "roofline_s": 1e-9,
+        "gather_probe_s": 1e-9,
+    }
+    return [timed(k, s, **common, convert_s=3.14e-3 if k == "ell/thread" else 0.0) for k, s in times.items()]
+
+
+def test_the_csv_of_a_matrix_has_the_numbers_of_its_page(client: TestClient, lab: Lab) -> None:
+    add_job(lab.database, "j42", "cpu", JobState.SUCCEEDED, converted("m1"))
+    page = get(client, "/matrices/m1?n=500&device=cpu")
+    table = page.context["kernels"]
+    (link,) = (link for link in page.context["actions"].share.files if link.text == "CSV")
+    rows = {row["kernel"]: row for row in rows_of(client.get(link.href).text)}
+    assert {row["csr_baseline"] for row in rows.values()} == {table.baseline} == {"csr/scalar"}
+    assert {row["n_spmvs"] for row in rows.values()} == {"500"}
+    shown = {row.kernel: (row.verdict or "baseline", row.total.replace(THIN, " "), row.pays) for row in table.rows}
+    assert shown["ell/thread"] == ("faster", "43.1 ms", "from 143")
+    ell, vector, scalar = rows["ell/thread"], rows["csr/vector"], rows["csr/scalar"]
+    assert [row["verdict"] for row in (ell, vector, scalar)] == ["faster", "slower", "baseline"]
+    assert float(ell["total_s"]) == pytest.approx(3.14e-3 + 500 * 80e-6)
+    assert float(ell["times_as_fast"]) == pytest.approx(102 / 80)
+    assert [row["break_even_spmvs"] for row in (ell, vector, scalar)] == ["143", "never", ""]
+    report = client.get(link.href.replace(".csv", ".html")).text
+    (values,) = re.findall(r'href="data:application/gzip;base64,([^"]+)"', report)
+    assert gzip.decompress(base64.b64decode(values)).decode() == client.get(link.href).text
+
+
+def test_the_answers_are_a_table_for_papers(client: TestClient, lab: Lab) -> None:
+    add_job(lab.database, "j42", "cpu", JobState.SUCCEEDED, [*converted("m1"), *converted("m2")])
+    rows = rows_of(client.get(ANSWER.replace(".tex", ".csv")).text)
+    assert len(rows) == 3
+    for row in rows[:2]:
+        assert (row["kernel"], row["for 500 SpMVs"], row["break-even (SpMVs)"]) == ("ell/thread", "ell/thread", "143")
+        assert [row[name][:4] for name in ("speedup (vs csr/scalar)", "speedup (vs best CSR)")] == ["1.27", "1.18"]
+    assert rows[2]["matrix"] == "geometric mean of 2"
+    texts = [client.get(ANSWER.replace(".tex", ending)).text for ending in (".csv", ".tex")]
+    assert not any("\u2060" in text for text in texts)
+    assert all(row["95 % CI"].count("–") == 1 for row in rows[:2])
+
+
+def test_a_batch_of_each_size_has_a_verdict(client: TestClient, lab: Lab) -> None:
+    measurements, _ = records_of("batched", ("m1", "m2"), "cuda:0")
+    add_job(lab.database, "j43", "cuda:0", JobState.SUCCEEDED, measurements, study="batched")
+    rows = rows_of(client.get("/batched.csv?job=j43").text)
+    sizes = {row["details.batch_size"] for row in rows if row["median_s"]}
+    assert len(sizes) > 1
+    assert {row["details.batch_size"] for row in rows if row["median_s"] and row["verdict"]} == sizes
+
+
+def test_a_conversion_of_a_solve_has_one_time_in_all_files(client: TestClient, lab: Lab) -> None:
+    first, other = solved("sellp/t1", convert_s=17e-3), solved("sellp/t1", method="gmres", convert_s=1e-3)
+    solves = [replace(m, matrix_id="m1", case=m.case.replace("plane", "m1")) for m in (first, other)]
+    add_job(lab.database, "j44", "cuda:0", JobState.SUCCEEDED, solves, study="solvers")
+    assert {row["details.convert_s"] for row in rows_of(client.get("/solvers.csv?job=j44").text)} == {"0.001"}
+    document = client.get("/solvers.json?job=j44").json()
+    assert {m["details"]["convert_s"] for m in document["measurements"]} == {1e-3}
 
 
 def test_json_names_its_matrices_and_units(client: TestClient, lab: Lab) -> None:
@@ -111,7 +185,8 @@ def test_files_are_downloads_with_a_name(client: TestClient, lab: Lab) -> None:
 @pytest.mark.parametrize("of", ["{article}", "[twocolumn]{article}"])
 def test_latex_compiles(client: TestClient, lab: Lab, tmp_path: Path, of: str) -> None:
     program = shutil.which("pdflatex") or missing("texlive-science")
-    names = ("pivot.tex", "pivot.tex?top=1", "structure.tex")
+    add_job(lab.database, "j42", "cpu", JobState.SUCCEEDED, [*converted("m1"), *converted("m2")])
+    names = ("pivot.tex", "pivot.tex?top=1", "structure.tex", "answers.tex?job=j42")
     body = "".join(client.get(f"/formats/tables/{name}").text for name in names)
     packages = r"\usepackage[utf8]{inputenc}\usepackage{textcomp}\usepackage{booktabs,graphicx,longtable,siunitx}"
     text = f"\\documentclass{of}{packages}\\begin{{document}}\n{body}\\end{{document}}\n"
@@ -150,7 +225,7 @@ def test_kernels_by_matrices_are_those_of_the_answer(client: TestClient, lab: La
     busy = [timed(f"csr/k{n}", 1e-3, matrix="m2", aa_gap=0.9) for n in range(8)]
     add_job(lab.database, "j41", "cpu", JobState.SUCCEEDED, [*many, *busy])
     best = client.get("/formats/tables/pivot.tex?job=j41").text
-    place = "CPU $\\cdot$ warm $\\cdot$ 6 of 8 kernels $\\cdot$ too noisy: 1 of 2"
+    place = "CPU $\\cdot$ warm $\\cdot$ 5 of 8 kernels $\\cdot$ too noisy: 1 of 2"
     assert f"{{Slowdown against the fastest kernel $\\cdot$ {place}. Bold:" in best
     assert r"\label{tab:formats-cpu}" in best
     assert [re.findall(r"\\bfseries (\S+)", line) for line in best.splitlines() if "cnr-2000" in line] == [["1.00"]]
@@ -158,7 +233,7 @@ def test_kernels_by_matrices_are_those_of_the_answer(client: TestClient, lab: La
     assert [(row["matrix"], row["csr/k0"]) for row in rows] == [
         ("cnr-2000", "1.00"),
         (HOSTILE, ""),
-        ("geometric mean", "1.00"),
+        ("geometric mean of 1", "1.00"),
     ]
     (answer,) = get(client, "/formats?job=j41&kernels=all").context["answers"]
     means = {row[0]: row[1].replace(THIN, " ") for row in answer.table.rows}
@@ -179,8 +254,13 @@ def test_kernels_by_matrices_are_sorted_by_a_column(client: TestClient, lab: Lab
         [row["matrix"] for row in rows_of(client.get(url.replace("pivot", "pivot.csv")).text)]
         for url in (f"{address}&sort=csr/scalar", f"{address}&sort=-csr/scalar", f"{address}&sort=best")
     ]
-    mean = "geometric mean"
-    assert names == [["cnr-2000", HOSTILE, mean], [HOSTILE, "cnr-2000", mean], ["cnr-2000", HOSTILE, mean]]
+    mean = "geometric mean of 2"
+    assert {name[-1] for name in names} == {"matrices counted"}, "some kernels have a time on one of them"
+    assert [name[:-1] for name in names] == [
+        ["cnr-2000", HOSTILE, mean],
+        [HOSTILE, "cnr-2000", mean],
+        ["cnr-2000", HOSTILE, mean],
+    ]
     assert get(client, "/formats/tables/share-numbers?job=j40").context["columns"] == {}
 
 
@@ -235,10 +315,14 @@ def test_a_report_needs_nothing_but_itself(client: TestClient, lab: Lab) -> None
 
 def test_rows_of_a_table_can_be_the_first_ones_with_the_means_of_all(client: TestClient, lab: Lab) -> None:
     every, first = (rows_of(client.get(f"/formats/tables/pivot.csv?job=j1{top}").text) for top in ("", "&top=1"))
-    means = [row for row in every if row["matrix"] == "geometric mean"]
-    number = len(every) - len(means)
-    assert first == [every[0], *({**mean, "matrix": f"{mean['matrix']} of all {number}"} for mean in means)]
+    means = [row for row in every if row["matrix"].startswith("geometric mean of ")]
+    assert means
+    assert first == [every[0], *means]
     assert len(every) > len(first)
+    add_job(lab.database, "j42", "cpu", JobState.SUCCEEDED, [*converted("m1"), *converted("m2")])
+    for address, words in ((f"{PIVOT}&sort=-best", "largest"), (ANSWER, "largest"), (PIVOT, "sorted")):
+        caption = client.get(f"{address}&top=1").text
+        assert ("the 1 of 2 " in caption, words in caption) == (True, True), address
     assert client.get("/formats/tables/pivot.csv?job=j1&top=0").status_code == 422
     page = get(client, "/formats/tables/pivot?job=j1&top=1")
     assert {file.href.partition("&")[2] for file in page.context["files"]} == {"top=1"}
@@ -246,10 +330,11 @@ def test_rows_of_a_table_can_be_the_first_ones_with_the_means_of_all(client: Tes
 
 def test_what_can_be_taken_away_is_there(client: TestClient, lab: Lab) -> None:
     shared = share_of("formats", "job=j1")
-    assert [client.get(file.href).status_code for file in shared.files] == [200] * 7
+    assert [client.get(file.href).status_code for file in shared.files] == [200] * 8
     assert client.get(shared.own_kernel.href).status_code == 200
     assert client.get(share_of("formats", "").files[0].href).status_code == 200
-    assert len(share_of("formats", "matrix=m1").files) == 6
+    assert len(share_of("formats", "matrix=m1").files) == 7
+    assert {page.name for page in PAGES if page.answer_tables is not no_tables} == {*WITH_ANSWERS}
     cited = client.get("/formats.bib?job=j1")
     assert cited.text.startswith("@misc{sparsight,")
     assert "http://127.0.0.1:8000/formats?job=j1" in cited.text

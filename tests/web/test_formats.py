@@ -308,3 +308,23 @@ def test_only_kernels_that_gave_the_same_bits_are_shown_where_that_is_chosen(cli
     said = json.dumps(drawn)
     assert "jad/thread" in said
     assert "coo/segmented" not in said
+
+
+def test_the_drawer_and_the_page_of_the_matrix_give_the_same_answer(client: TestClient, lab: Lab) -> None:
+    times = {"csr/vector": 133e-6, "csr/scalar": 102e-6, "ell/thread": 80e-6}
+    common: dict[str, Any] = {"rounds": 15, "roofline_s": 1e-9, "gather_probe_s": 1e-9}
+    measured = [timed(k, s, **common, convert_s=3.14e-3 if k == "ell/thread" else 0.0) for k, s in times.items()]
+    add_job(lab.database, "j42", "cpu", JobState.SUCCEEDED, measured)
+    page = get(client, "/matrices/m1?n=500&device=cpu")
+    card, explore = page.context["card"], get(client, "/formats?device=cpu&matrix=m1").context["explore"]
+    (for_n,) = (sentence for sentence in explore.under if "500" in sentence)
+    assert "speedup 1.27" in explore.sentence
+    for text in ("csr/scalar", "143"):
+        assert text in explore.sentence
+        assert text in " ".join((card.sentence, *card.under))
+    for text in ("ell/thread", "1.18", "csr/scalar"):
+        assert (text in card.sentence, text in for_n) == (True, True)
+    assert "csr/vector" not in explore.sentence
+    assert explore.pictures[-1].heading == page.context["pictures"].lines.heading
+    job = get(client, "/jobs/j42").text
+    assert "over csr/scalar" in words(job)

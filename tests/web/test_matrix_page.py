@@ -1,6 +1,7 @@
 """The page of a matrix: its answer for n SpMVs on a device, from what was measured, is measured, or is predicted."""
 
 import re
+from dataclasses import replace
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -14,6 +15,7 @@ from server.jobs.queue import get_job
 from server.models import DeviceRow, JobRow, JobState, MatrixRow
 from tests.samples.formats import study_of, timed
 from tests.web.conftest import GPU, ON_GPU, Lab, add_job, get, words
+from web.views import matrix_kernels
 from web.views.matrix_structure import FACTS
 
 WORDS_MAX = 25
@@ -283,3 +285,13 @@ def test_a_report_without_a_number_of_spmvs_says_what_its_page_says(client: Test
     query = f"matrix={lab.matrix}&device={GPU.id}"
     explore = get(client, f"/formats?{query}").context["explore"]
     assert heading(client.get(f"/formats.html?{query}").text) == words(explore.sentence)
+
+
+def test_kernels_without_a_time_are_counted_once() -> None:
+    skipped = [replace(timed(f"k{number}/a", 1.0), state="skipped", note="Too large.") for number in range(2)]
+    failed = replace(timed("k/b", 1.0), state="failed", note="It crashed.")
+    counts = {
+        number: re.findall(r"\d", " ".join(matrix_kernels._without_time(group)))
+        for number, group in enumerate(([], skipped[:1], skipped, [*skipped, failed]))
+    }
+    assert counts == {0: [], 1: ["1"], 2: ["2"], 3: ["3", "2", "1"]}

@@ -7,7 +7,7 @@ import pytest
 
 from gpu_engine.advisor.gpus import FITTED
 from gpu_engine.findings.formats.conversion_forecast import ConversionForecast, predicted_costs
-from gpu_engine.findings.formats.decision import keeps_csr
+from gpu_engine.findings.formats.csr_kernels import keeps_csr
 from gpu_engine.findings.formats.for_n import total_s
 from gpu_engine.matrices.features import features
 from server.predictors import Predictor

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,12 +10,13 @@ from fastapi.testclient import TestClient
 
 from gpu_engine.advisor.gpus import FITTED
 from gpu_engine.findings.solvers.choice import ITERATIONS, ITERATIONS_MAX, SolveQuestion, measured_spmvs_choice
-from gpu_engine.findings.solvers.solve_model import ERROR, ERROR_PREDICTED, ERROR_WORST, SystemSize, copy_rate_of
+from gpu_engine.findings.solvers.groups import ONLY_CSR
+from gpu_engine.findings.solvers.solve_model import ERROR_WORST, ON_H100, ON_H200, SystemSize, copy_rate_of
 from gpu_engine.generators import generate
 from gpu_engine.matrices.features import features
 from gpu_engine.records import BandwidthPoint, DeviceProfile, Measurement
 from gpu_engine.solvers import find_method
-from gpu_engine.text.units import count, percent
+from gpu_engine.text.units import count, percent, ratio_interval
 from server import devices
 from server.models import JobState, MatrixRow, MatrixState
 from tests.battery import BATTERY
@@ -24,6 +26,7 @@ from tests.web.conftest import GPU, Lab, add_job, get, words
 from web.views.matrix_answer import time_text
 
 WORDS_MAX = 25
+VECTOR, SCALAR = "csr/vector", "csr/scalar"
 ROOFLINES: dict[str, Any] = {"roofline_s": 4e-6, "gather_probe_s": None}
 PLANE = generate("stencil", {"points": 5, "nx": 700, "ny": 700})
 
@@ -62,7 +65,7 @@ def test_measured_spmvs_answer_by_the_cost_model(
     add_job(lab.database, "j40", GPU.id, JobState.SUCCEEDED, spmvs(plane))
     card = answer(client, plane, f"device={GPU.id}&iterations={iterations}")
     question = SolveQuestion(find_method("cg"), iterations, SystemSize.of(features(PLANE)), copy_rate_of(FITTED))
-    choice = measured_spmvs_choice(spmvs(plane), question, ERROR)
+    choice = measured_spmvs_choice(spmvs(plane), question, ON_H200.measured)
     assert choice
     assert (card.state.look, card.kernel, choice.kernel) == ("predicted", kernel, kernel)
     assert all(text in words(card.sentence) for text in (count(iterations), "CG", kernel))
@@ -71,8 +74,9 @@ def test_measured_spmvs_answer_by_the_cost_model(
     assert words(percent(choice.spmv_share)) in words(card.under[0])
     pays = choice.pays_from or (choice.later and choice.later[0])
     assert pays
-    assert count(pays) in card.under[0]
-    assert f"{ERROR:g}" in card.under[-1]
+    assert (count(pays) in card.under[0]) == (not choice.is_close)
+    assert f"{ON_H200.measured:g}" in card.under[-1]
+    assert f"{ON_H200.solves} solves" in card.under[-1]
     assert card.link.href == f"/measure?study=solvers&matrix_ids={plane}"
     assert client.get(card.link.href).status_code == 200
 
@@ -88,7 +92,7 @@ def test_vectors_move_at_the_copy_bandwidth_of_the_device(client: TestClient, la
     slow = answer(client, plane, f"device={GPU.id}").sentence
     assert slow != before
     question = SolveQuestion(find_method("cg"), 200, SystemSize.of(features(PLANE)), 1e11)
-    choice = measured_spmvs_choice(spmvs(plane), question, ERROR)
+    choice = measured_spmvs_choice(spmvs(plane), question, ON_H200.measured)
     assert choice
     assert words(time_text(choice.total_s)) in words(slow)
 
@@ -97,10 +101,41 @@ def test_a_cold_answer_has_the_solve_of_a_warm_cache(client: TestClient, lab: La
     cold = [timed(m.kernel, 1e-3, "cold", plane, GPU.id, rounds=15) for m in spmvs(plane)]
     add_job(lab.database, "j40", GPU.id, JobState.SUCCEEDED, [*cold, *spmvs(plane)])
     warm, other = (answer(client, plane, f"device={GPU.id}&cache={cache}") for cache in ("warm", "cold"))
-    assert warm == other
+    assert (warm.kernel, warm.under) == (other.kernel, other.under)
+    assert ["warm cache" in card.sentence for card in (warm, other)] == [False, True]
 
 
-@pytest.mark.parametrize(("noise", "under"), [(0.3, ERROR_PREDICTED), (0.001, ERROR)])
+@pytest.mark.parametrize(("sliced_s", "is_close"), [(23e-6, True), (10e-6, False)])
+def test_a_speedup_within_the_error_of_the_model_is_too_close_to_tell(
+    client: TestClient, lab: Lab, plane: str, sliced_s: float, is_close: bool
+) -> None:
+    measured = spmvs(plane, sliced_s=sliced_s, scalar_s=25e-6)
+    add_job(lab.database, "j40", GPU.id, JobState.SUCCEEDED, measured)
+    card = answer(client, plane, f"device={GPU.id}&iterations=1000")
+    question = SolveQuestion(find_method("cg"), 1000, SystemSize.of(features(PLANE)), copy_rate_of(FITTED))
+    choice = measured_spmvs_choice(measured, question, ON_H200.measured)
+    assert choice
+    assert choice.speedups
+    assert choice.speedup
+    assert choice.pays_from
+    low, high = choice.speedups
+    assert (low, high) == pytest.approx((choice.speedup / ON_H200.measured, choice.speedup * ON_H200.measured))
+    assert (low <= 1 < high, choice.is_close) == (is_close, is_close)
+    assert ("too close" in card.sentence, "speedup" in card.sentence) == (is_close, not is_close)
+    assert ratio_interval((low, high), beside_verdict=True) in card.under[0]
+    assert (f"from {count(choice.pays_from)} " in card.under[0]) == (not is_close)
+
+
+@pytest.mark.parametrize("is_only", [True, False])
+def test_a_measured_solve_names_the_only_csr_kernel(client: TestClient, lab: Lab, plane: str, is_only: bool) -> None:
+    solves = every(plane, GPU.id, rounds=15)
+    others = [replace(m, kernel=SCALAR, case=m.case.replace(VECTOR, SCALAR)) for m in solves if m.kernel == VECTOR]
+    add_job(lab.database, "j41", GPU.id, JobState.SUCCEEDED, solves if is_only else solves + others, study="solvers")
+    card = answer(client, plane, f"device={GPU.id}&iterations=420")
+    assert (ONLY_CSR in card.sentence, "speedup" in card.sentence) == (is_only, True)
+
+
+@pytest.mark.parametrize(("noise", "under"), [(0.3, ON_H200.predicted), (0.001, ON_H200.measured)])
 def test_noisy_spmvs_give_way_to_predicted_ones(
     client: TestClient, lab: Lab, plane: str, noise: float, under: float
 ) -> None:
@@ -108,7 +143,7 @@ def test_noisy_spmvs_give_way_to_predicted_ones(
     assert f"{under:g}" in answer(client, plane, f"device={GPU.id}").under[-1]
 
 
-@pytest.mark.parametrize(("device", "factor"), [("H100-SXM", ERROR_PREDICTED), ("V100", ERROR_WORST)])
+@pytest.mark.parametrize(("device", "factor"), [("H100-SXM", ON_H100.predicted), ("V100", ERROR_WORST)])
 def test_without_measurements_the_structure_answers(
     client: TestClient, lab: Lab, plane: str, device: str, factor: float
 ) -> None:

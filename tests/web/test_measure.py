@@ -88,7 +88,10 @@ def test_labels_are_of_parameters_and_differ_within_a_form() -> None:
     assert {*LABELS} == {field.name for fields in forms for field in fields}
     for fields in forms:
         assert len({field.label for field in fields}) == len(fields)
-    options = {(f.name, c.value) for fields in forms for f in fields for c in f.choices}
+    listed = [(f, c) for fields in forms for f in fields for g in f.groups for c in g.choices]
+    options = {
+        (f.name, c.value) for f, c in (*listed, *((f, c) for fields in forms for f in fields for c in f.choices))
+    }
     assert {*VALUES} <= options
 
 

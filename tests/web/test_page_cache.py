@@ -107,13 +107,20 @@ def change_other_study(lab: Lab) -> None:
     add_study(lab.database, "pagerank", "j41", (lab.matrix,))
 
 
-@pytest.mark.parametrize("change", [change_queued, change_progress, change_uploaded, change_other_study])
+@pytest.mark.parametrize("change", [change_queued, change_progress, change_uploaded])
 def test_what_a_page_does_not_show_leaves_it(
     lab: Lab, shown: Callable[..., StudyPage], change: Callable[[Lab], None]
 ) -> None:
     before = shown()
     change(lab)
     assert shown() is before
+
+
+def test_another_study_can_only_change_which_device_comes_first(lab: Lab, shown: Callable[..., StudyPage]) -> None:
+    chosen, first = shown(device=("cpu",)), shown()
+    change_other_study(lab)
+    assert shown(device=("cpu",)) is chosen
+    assert shown() is not first
 
 
 def test_a_page_of_chosen_matrices_names_other_studies(lab: Lab, shown: Callable[..., StudyPage]) -> None:

@@ -1,6 +1,8 @@
+from gpu_engine import spmm
 from gpu_engine.batched import KERNELS
 from gpu_engine.competitors.batches import peer_names
 from gpu_engine.findings.batched.groups import PAPER
+from gpu_engine.findings.spmm.names import spmvs_of
 from gpu_engine.formats import FORMATS
 from tests.samples.batched import multiplied
 from tests.samples.pagerank import ran
@@ -13,10 +15,13 @@ from web.palette import (
     HUES,
     OKABE_ITO,
     OTHERS,
+    SPMV_HUE,
     batch_position,
     batch_style,
     family,
     mark_of,
+    spmm_position,
+    spmm_style,
     style,
     symbol_of,
 )
@@ -115,3 +120,30 @@ def test_a_kernel_has_its_form_in_figures_and_only_libraries_are_squares() -> No
         for kernel in entry.kernels:
             assert symbol_of(entry.name_of(kernel)) not in ("square", "triangle", "ring")
         assert style(entry.name).symbol != "square"
+
+
+def test_no_two_kernels_of_columns_look_alike() -> None:
+    kernels = [kernel.name for kernel in spmm.KERNELS]
+    looks = [spmm_style(name) for name in kernels]
+    assert len({look.color for look in looks}) == len(kernels)
+    assert OTHERS not in {look.color for look in looks}
+    spmvs = [spmm_style(spmvs_of(f"csr/{variant}")) for variant in ("scalar", "vector", "vector16", "smart")]
+    assert {look.color for look in spmvs} == {SPMV_HUE}
+    assert SPMV_HUE not in {look.color for look in looks}
+    assert len({(look.symbol, look.dash) for look in spmvs}) == len(spmvs)
+    assert spmm_style("cusparse/spmm_csr_alg2").color == OTHERS
+    assert len({mark_of(name) for name in kernels}) == len(kernels)
+    shuffled = [
+        spmvs_of("csr/vector"),
+        "cusparse/spmm_csr_alg2",
+        "scipy/spmm",
+        *reversed(kernels),
+        spmvs_of("csr/scalar"),
+    ]
+    assert sorted(shuffled, key=spmm_position) == [
+        *kernels,
+        "cusparse/spmm_csr_alg2",
+        "scipy/spmm",
+        spmvs_of("csr/scalar"),
+        spmvs_of("csr/vector"),
+    ]

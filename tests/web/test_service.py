@@ -2,6 +2,7 @@
 
 import os
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,7 +73,7 @@ def test_a_failure_needs_attention_and_stands_with_its_reason(client: TestClient
     assert (second.reason, [link.href for link in second.jobs]) == ("The device failed.", [f"/jobs/{lab.failed}"])
 
 
-def test_nothing_runs_without_a_worker_and_the_page_says_why(client: TestClient, lab: Lab) -> None:
+def test_nothing_runs_without_a_worker_and_the_page_says_why(client: TestClient, lab: Lab, home: Path) -> None:
     with lab.database.write() as session:
         session.execute(update(DeviceRow).values(seen_at=0.0))
         session.execute(delete(JobRow).where(JobRow.id.in_((lab.running, lab.failed))))
@@ -82,7 +83,7 @@ def test_nothing_runs_without_a_worker_and_the_page_says_why(client: TestClient,
     (queued,) = (job for job in page.context["jobs"] if job.row.id == lab.queued)
     assert "no worker offers it" in queued.note
     assert all(device.note for device in page.context["devices"])
-    assert "<code>sparsight worker</code>" in page.text
+    assert f"<code>SPARSIGHT_HOME={home} sparsight worker</code>" in page.text
 
 
 def test_an_engine_that_does_not_start_is_the_first_sentence(client: TestClient, lab: Lab) -> None:

@@ -74,7 +74,7 @@ def _marks(trace: Any, letter: Letter, goes_on: Sequence[bool], ends: Sequence[f
         **of,
         mode="markers",
         marker={"symbol": symbol, "size": 8},
-        hovertext=[f"the interval continues past {WHISKER_MAX:g}× the median"] * len(coordinates[letter]),
+        hovertext=[f"the interval continues past {WHISKER_MAX:g}\u202f× the median"] * len(coordinates[letter]),
         hoverinfo="text",
         showlegend=False,
         meta={"role": "beyond"},

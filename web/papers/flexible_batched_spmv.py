@@ -65,9 +65,9 @@ FLEXIBLE_BATCHED_SPMV = Paper(
         Exhibit(
             "Figure 3",
             "GFLOP/s by batch size for twelve matrices: batched kernels and a loop of standard kernels.",
-            "Standard kernels: at most 5 GFLOP/s. Batched kernels: at least 10× as fast. COO is the fastest in most "
-            "cases, and the second-fastest in the others. For dwt_992, gr_30_30, and nos3, ELL passes 70 GFLOP/s. For "
-            "west0989, CSR-scalar and COO are the fastest. CSR-I is very good for ex25.",
+            "Standard kernels: at most 5 GFLOP/s. Batched kernels: at least 10\u202f× as fast. COO is the fastest in "
+            "most cases, and the second-fastest in the others. For dwt_992, gr_30_30, and nos3, ELL passes 70 GFLOP/s. "
+            "For west0989, CSR-scalar and COO are the fastest. CSR-I is very good for ex25.",
             (Place("batched", "batched-growth"),),
             why="The counterpart of ELL is a loop in ELL, that of all other kernels a loop in CSR. The loops run up to "
             "1,000 matrices. A launch is cheaper than on a P100, so large matrices exceed 5 GFLOP/s in a loop. A CUDA "

@@ -110,7 +110,7 @@ def line_plot(
         height=HEIGHT,
         x_label=x_label,
         x_ticks=tuple((frame.x_of(value), count(value)) for value in _powers(frame.x)),
-        y_ticks=tuple((frame.y_of(value), f"{value:g}×") for value in ratio_ticks(frame.y)),
+        y_ticks=tuple((frame.y_of(value), f"{value:g}\u202f×") for value in ratio_ticks(frame.y)),
         one=frame.y_of(1.0) if frame.y[0] <= 1 <= frame.y[1] else None,
         lines=tuple(lines),
         cursor=(frame.x_of(min(max(cursor[0], frame.x[0]), frame.x[1])), cursor[1]) if cursor else None,

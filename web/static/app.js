@@ -12,6 +12,7 @@ import { wireDuration } from "./duration.js";
 import { wireParts } from "./parts.js";
 import { wireSuggest } from "./suggest.js";
 import { wireTables } from "./tables.js";
+import { wireTabs } from "./tabs.js";
 import { wireThemeToggle } from "./themes.js";
 import { wireUpload } from "./upload.js";
 
@@ -29,4 +30,5 @@ wireExports();
 wireExplore();
 wireCharts();
 wireParts();
+wireTabs();
 wireLive();

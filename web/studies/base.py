@@ -1,7 +1,7 @@
 """StudyPage: the definition of a study page as a value; web/views/study.py fills it with results."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpu_engine.findings.data import StudyData
@@ -18,12 +18,15 @@ from web.palette import style
 from web.results import Results
 from web.selection import PageParameter
 
+OptionValues = Mapping[str, tuple[str, ...]]
+"""Option → values of a parameter."""
+
 
 @dataclass(frozen=True, slots=True)
 class Switch:
     """A labeled group of links, one of them current.
 
-    values  option → values of the parameter, if they differ from the option
+    values  option → values of the parameter, if they differ from the option; or a function that returns them
     figure  name of the figure that it belongs to; empty: the whole page
     """
 
@@ -32,7 +35,11 @@ class Switch:
     options: Callable[[Results], Sequence[str]]
     current: Callable[[Results], Sequence[str]]
     figure: str = ""
-    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    values: OptionValues | Callable[[Results], OptionValues] = field(default_factory=dict)
+
+    def values_for(self, results: Results) -> OptionValues:
+        """Return the values of the options for these results."""
+        return self.values(results) if callable(self.values) else self.values
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +124,25 @@ def on_cpu(data: StudyData) -> bool:
     return any(m.backend == "cpu" for m in data.measurements)
 
 
+CsvFields = Mapping[tuple[str, str], Mapping[str, Any]]
+"""Device and case → further fields of its row in the CSV of a page."""
+
+
+def no_fields(data: StudyData) -> CsvFields:  # noqa: ARG001
+    """Return no fields."""
+    return {}
+
+
+def unchanged(measurements: Sequence[Measurement]) -> Sequence[Measurement]:
+    """Return records as they were measured."""
+    return measurements
+
+
+def no_tables(results: Results) -> tuple[TitledTable, ...]:  # noqa: ARG001
+    """Return no tables."""
+    return ()
+
+
 def nothing(data: StudyData) -> tuple[str, ...]:  # noqa: ARG001
     """Return no sentences."""
     return ()
@@ -149,6 +175,8 @@ class StudyPage:
     conclusions    statements of a paper with verdicts
     links          figure name → links to related pages
     swatch         color of a measurement, as in the figures
+    records        the records as the page uses them, for its files; csv_fields: further fields of its CSV
+    answer_tables  tables of the numbers of its answer, for papers
     """
 
     study: Study
@@ -180,11 +208,18 @@ class StudyPage:
     explore: Callable[[Results], ExploreAnswer | None] | None = None
     drawer: Callable[[Results, str], Drawer | None] | None = None
     swatch: Callable[[Measurement], str] = field(default=lambda m: style(m.format).color)
+    records: Callable[[Sequence[Measurement]], Sequence[Measurement]] = unchanged
+    csv_fields: Callable[[StudyData], CsvFields] = no_fields
+    answer_tables: Callable[[Results], tuple[TitledTable, ...]] = no_tables
 
     @property
     def name(self) -> str:
         """Name of the study."""
         return self.study.name
+
+    def used(self, data: StudyData) -> StudyData:
+        """Return the data with the records as the page uses them."""
+        return data if self.records is unchanged else replace(data, measurements=self.records(data.measurements))
 
     def answers(self, data: StudyData) -> list[OverallRanking]:
         """Return the overall rankings of its comparison groups."""

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from gpu_engine.competitors import BEST
 from gpu_engine.findings.data import StudyData, op_of
 from gpu_engine.findings.formats import conclusions, contests, findings, reproducibility, transpose
+from gpu_engine.findings.formats.csr_kernels import FASTEST_CSR_IN_WORDS, keeps_csr
 from gpu_engine.findings.formats.for_n import SPMVS, SPMVS_MAX
-from gpu_engine.findings.formats.groups import BASELINES, OF_TRANSPOSE
+from gpu_engine.findings.formats.groups import OF_TRANSPOSE
 from gpu_engine.records import CACHES, TRANSPOSED
 from gpu_engine.studies.formats import FormatsStudy
 from gpu_engine.text import units
@@ -37,8 +39,10 @@ from web.selection import REPRODUCIBLE, PageParameter, one_of
 from web.sorting import KEYS
 from web.studies.answers import formats as answers
 from web.studies.answers.formats_drawer import drawer
+from web.studies.answers.formats_fields import fields_of
 from web.studies.answers.formats_heat import of_paper
 from web.studies.answers.formats_settings import ITERATIONS_PARAMETER, SPMVS_PARAMETER, VERDICT_PARAMETER
+from web.studies.answers.formats_table import answer_tables
 from web.studies.base import (
     Features,
     Form,
@@ -166,10 +170,12 @@ def _reproducible(results: Results) -> Sequence[Choice]:
 
 
 def _baselines(results: Results) -> Sequence[Choice]:
-    current = next((finding.baseline for finding in findings(results.data)), "")
+    """Return the best kernel of the library, or the fastest one of CSR as the default, then all other kernels."""
     timed = {m.kernel for m in results.measurements if m.median_s}
-    ordered = [name for name in BASELINES if name in timed] + sorted(timed.difference(BASELINES))
-    return [Choice(kernel, kernel, kernel == current) for kernel in ordered]
+    default = BEST if BEST in timed else FASTEST_CSR_IN_WORDS if any(map(keeps_csr, timed)) else ""
+    chosen = results.data.baseline
+    first = [Choice("", default, chosen in ("", default))] if default else []
+    return [*first, *(Choice(kernel, kernel, kernel == chosen) for kernel in sorted(timed - {default}))]
 
 
 def _pair(place: int, unset: str) -> Select:
@@ -256,6 +262,8 @@ FORMATS = StudyPage(
         "average.",
     ),
     overview=reproducibility.overview,
+    csv_fields=fields_of,
+    answer_tables=answer_tables,
     sections=(
         Section(
             "transpose",

@@ -2,6 +2,7 @@
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.solvers import contests, findings, overview
+from gpu_engine.findings.solvers.consistent import consistent
 from gpu_engine.findings.solvers.tables import conversions, one_solve
 from gpu_engine.studies.solvers import SolversStudy
 from web.components import TitledTable
@@ -34,7 +35,7 @@ def _one_solve(data: StudyData) -> tuple[TitledTable, ...]:
 
 
 def _conversions(data: StudyData) -> tuple[TitledTable, ...]:
-    return (TitledTable("Conversions against the fastest CSR kernel", conversions(data)),)
+    return (TitledTable("Conversions against the fastest measured CSR kernel", conversions(data)),)
 
 
 SOLVERS = StudyPage(
@@ -49,7 +50,7 @@ SOLVERS = StudyPage(
     drawer=solvers_drawer.drawer,
     figures=FIGURES,
     contests=contests,
-    what="systems",
+    what="solves",
     overview=overview,
     caveat=lambda data: CPU_CAVEAT if on_cpu(data) else "",
     sections=(
@@ -66,8 +67,9 @@ SOLVERS = StudyPage(
             "conversions",
             "Conversions that pay back",
             _conversions,
-            ("Break-even: time of the conversion / time that an iteration saves against the fastest CSR kernel.",),
+            ("Break-even: conversion time / time that an iteration saves against the fastest measured CSR kernel.",),
         ),
     ),
     with_traces=True,
+    records=consistent,
 )

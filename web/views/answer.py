@@ -14,11 +14,9 @@ from web.results import Results
 from web.selection import study_url
 from web.studies.base import StudyPage
 
-PENALTY_NOTE = "A kernel without a timing counts as 2× the slowest kernel on that matrix."
+PENALTY_NOTE = "A kernel without a timing counts as 2\u202f× the slowest kernel on that matrix."
 ABSENT_NOTE = "Kernels measured on only some matrices are listed last; their mean covers those matrices only."
-FIVE_NOTE = (
-    f"Best five: lowest mean slowdown among the kernels measured on at least {percent(TRIED_MIN)} of the matrices."
-)
+FIVE_NOTE = f"Best: lowest mean slowdown among the kernels measured on at least {percent(TRIED_MIN)} of the matrices."
 
 
 def sections(study: StudyPage, answers: Sequence[OverallRanking], results: Results) -> tuple[AnswerSection, ...]:
@@ -65,7 +63,7 @@ def _note(answer: OverallRanking, results: Results) -> str:
     chosen = results.selection.matrix
     known = [matrix for matrix in chosen if matrix in results.matrices]
     more, lacking = len(results.matrices) - len(known), len(chosen) - len(known)
-    lacks = any(standing.absent > answer.standings[0].absent for standing in answer.standings)
+    lacks = not all(map(answer.is_ranked, answer.standings))
     sentences = (
         f"{lacking} of the {len(chosen)} selected matrices {'has' if lacking == 1 else 'have'} no results."
         if lacking

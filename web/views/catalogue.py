@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from gpu_engine.generators import GENERATORS, Generator
 from gpu_engine.text import units
 from gpu_engine.text.words import amount
-from server import catalogue, matrix_lifecycle, matrix_sets, recorded_results
+from server import catalogue, first_start, matrix_lifecycle, matrix_sets, recorded_results
 from server.documents import MATRICES_MAX
 from server.models import JobRow, MatrixRow, MatrixState, MeasurementRow, RecordedResultsRow, RecordingRow
 from web.components import Choice, Choices, Column, Link, LinkSwitch
@@ -32,7 +32,7 @@ COLUMNS = (
     ("ave", "mean row", True),
     ("sigma", "σ", True),
     ("max", "longest row", True),
-    ("", "fastest kernel", False),
+    ("", "fastest SpMV kernel", False),
     ("", "measured on", False),
     ("created_at", "added, UTC", False),
 )
@@ -124,36 +124,61 @@ def _set(session: Session, set_id: str) -> MatrixSet:
 
 def measured_on(session: Session, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the devices with formats results by matrix id, devices of this server first."""
+    every = {matrix_id: _with_formats(studies) for matrix_id, studies in studies_on(session, ids).items()}
+    return {matrix_id: devices for matrix_id, devices in every.items() if devices}
+
+
+def studies_on(session: Session, ids: Sequence[str]) -> dict[str, dict[str, set[str]]]:
+    """Return the studies with results by matrix id and device, devices of this server first."""
     here = (
-        select(MeasurementRow.matrix_id, MeasurementRow.device)
+        select(MeasurementRow.matrix_id, MeasurementRow.device, JobRow.study)
         .join(JobRow, JobRow.id == MeasurementRow.job_id)
-        .where(MeasurementRow.matrix_id.in_(ids), JobRow.study == FORMATS.name)
+        .where(MeasurementRow.matrix_id.in_(ids))
         .distinct()
     )
     elsewhere = (
-        select(MatrixRow.id, RecordingRow.device)
+        select(MatrixRow.id, RecordingRow.device, RecordingRow.study)
         .join(RecordedResultsRow, RecordedResultsRow.fingerprint == MatrixRow.fingerprint)
         .join(RecordingRow, RecordingRow.id == RecordedResultsRow.recording_id)
-        .where(MatrixRow.id.in_(ids), RecordingRow.study == FORMATS.name)
+        .where(MatrixRow.id.in_(ids))
     )
-    devices_by_matrix: dict[str, tuple[str, ...]] = {}
+    by_matrix: dict[str, dict[str, set[str]]] = {}
     for query in (here, elsewhere):
-        for matrix_id, device in sorted((row[0], row[1]) for row in session.execute(query)):
-            devices_by_matrix[matrix_id] = (*devices_by_matrix.get(matrix_id, ()), device)
-    return devices_by_matrix
+        for matrix_id, device, study in sorted((row[0], row[1], row[2]) for row in session.execute(query)):
+            by_matrix.setdefault(matrix_id, {}).setdefault(device, set()).add(study)
+    return by_matrix
+
+
+def _with_formats(studies_by_device: Mapping[str, set[str]]) -> tuple[str, ...]:
+    return tuple(device for device, studies in studies_by_device.items() if FORMATS.name in studies)
+
+
+def _devices_text(studies_by_device: Mapping[str, set[str]], names: Mapping[str, str]) -> str:
+    """Return the devices with formats results, and all others with the names of their studies: `H200 (Solvers)`."""
+    texts = []
+    for device in dict.fromkeys((*_with_formats(studies_by_device), *studies_by_device)):
+        studies = [page.link for page in PAGES if page.name in studies_by_device[device]]
+        name = THIS_CPU if device == CPU else short(names.get(device, device))
+        texts.append(name if FORMATS.name in studies_by_device[device] else f"{name} ({', '.join(studies)})")
+    return ", ".join(texts)
 
 
 def _counts(session: Session) -> str:
-    """Return how many matrices with and without values there are, as a sentence."""
-    query = select(MatrixRow.state == MatrixState.RECORDED, func.count()).group_by(
-        MatrixRow.state == MatrixState.RECORDED
+    """Return how many matrices of the user, samples, and matrices without values there are, as a sentence."""
+    recorded = MatrixRow.state == MatrixState.RECORDED
+    reference, here = (
+        session.scalar(select(func.count()).select_from(MatrixRow).where(each)) or 0 for each in (recorded, ~recorded)
     )
-    counts = {bool(recorded): count for recorded, count in session.execute(query)}
-    here, recorded = counts.get(False, 0), counts.get(True, 0)
-    if not here and not recorded:
-        return "No matrix yet."
-    mine = f"{amount(here, 'matrix', 'matrices')} of yours"
-    return f"{mine}, {units.count(recorded)} with reference results." if recorded else f"{mine}."
+    names = [name for name, _, _ in first_start.SAMPLES]
+    named = session.scalars(select(MatrixRow.source).where(~recorded, MatrixRow.name.in_(names)))
+    samples = sum(map(first_start.is_sample, named))
+    mine = f"{amount(here - samples, 'matrix', 'matrices')} of yours" if here > samples or not samples else ""
+    texts = (
+        mine,
+        amount(samples, "sample") if samples else "",
+        f"{units.count(reference)} with reference results" if reference else "",
+    )
+    return f"{', '.join(filter(None, texts))}." if here or reference else "No matrix yet."
 
 
 def _has_values(session: Session) -> bool:
@@ -161,7 +186,8 @@ def _has_values(session: Session) -> bool:
 
 
 def _rows(session: Session, rows: Sequence[MatrixRow]) -> tuple[CatalogueRowView, ...]:
-    devices_of = measured_on(session, [row.id for row in rows])
+    studies_of = studies_on(session, [row.id for row in rows])
+    devices_of = {matrix_id: devices for matrix_id, of in studies_of.items() if (devices := _with_formats(of))}
     leaders = _leaders(session, devices_of)
     names = device_names(session)
     return tuple(
@@ -170,9 +196,7 @@ def _rows(session: Session, rows: Sequence[MatrixRow]) -> tuple[CatalogueRowView
             f"/matrices/{row.id}/spy.png?{row.fingerprint[:12]}" if row.state == MatrixState.READY else "",
             leaders.get(row.id, ""),
             mark_of(leaders[row.id]) if row.id in leaders else ("", ""),
-            ", ".join(
-                THIS_CPU if device == CPU else short(names.get(device, device)) for device in devices_of.get(row.id, ())
-            ),
+            _devices_text(studies_of.get(row.id, {}), names),
         )
         for row in rows
     )

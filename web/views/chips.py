@@ -25,7 +25,7 @@ def switches(study: StudyPage, results: Results, figure: str = "") -> tuple[Link
     every = (
         LinkSwitch(
             each.label,
-            _links(results, each.parameter, each.options(results), each.current(results), each.values),
+            _links(results, each.parameter, each.options(results), each.current(results), each.values_for(results)),
         )
         for each in study.switches
         if each.figure == figure

@@ -69,7 +69,7 @@ def sentence_of(findings: Sequence[Finding], what: str) -> str:
         return f"{_claim(timed[0])}."
     if all(kind_of(finding) == NOISY for finding in timed):
         return f"The timings are too noisy to rank the kernels on any of {len(timed)} {what}."
-    both = f"{'; '.join(map(_claim, timed))}."
+    both = f"{'. '.join(map(_claim, timed))}."
     return both if len(timed) == 2 and len(both.split()) <= WORDS_MAX else _by_kernel(timed, what)
 
 

@@ -18,7 +18,7 @@ from server.models import DeviceRow, JobRow, JobState, MatrixRow
 from server.result_sources import ops_of
 from server.results import matrix_features, states
 from web.components import Chart, DeviceRowView, FindingRowView, JobRowView, Link, MatrixRowView
-from web.device_labels import CPU, THIS_CPU
+from web.device_labels import CPU, THIS_CPU, is_several
 from web.figures.bandwidth import BANDWIDTH, summary
 from web.results import Results, device_names
 from web.selection import Selection, study_url
@@ -134,18 +134,31 @@ def _device_row(row: DeviceRow, state: str) -> DeviceRowView:
     is_recorded = recorded_results.is_recorded(row.id)
     # The cache size of a GPU is known after a process has opened it; nothing reads that of a reference device.
     cache_bytes = profile.cache_bytes if profile else info.cache_bytes or None
+    each = " each" if info.is_several or is_several(info.name) else ""
     return DeviceRowView(
         id=row.id,
         name=info.name,
         state="recorded" if is_recorded else state,
-        memory=units.size(info.memory_bytes or None),
-        cache=units.size(cache_bytes) if cache_bytes is not None or is_recorded else "not known yet",
-        rate=units.rate(profile.memory.copy) if profile else units.MISSING if is_recorded else "not measured yet",
+        memory=f"{units.size(info.memory_bytes)}{each}" if info.memory_bytes else units.MISSING,
+        cache=_cache_text(cache_bytes, each, is_recorded=is_recorded),
+        rate=_rate_text(profile, each, is_recorded=is_recorded),
         points=tuple((units.size(p.footprint_bytes), units.rate(p.copy), units.rate(p.read)) for p in points),
         chart=_bandwidth(row.id, profile) if profile else None,
         measured_at=profile.measured_at[:16].replace("T", " ") + " UTC" if profile else "",
         details=tuple(sorted(info.details.items())),
     )
+
+
+def _cache_text(cache_bytes: int | None, each: str, *, is_recorded: bool) -> str:
+    if cache_bytes is None:
+        return units.MISSING if is_recorded else "not known yet"
+    return f"{units.size(cache_bytes)}{each}"
+
+
+def _rate_text(profile: DeviceProfile | None, each: str, *, is_recorded: bool) -> str:
+    if profile is None:
+        return units.MISSING if is_recorded else "not measured yet"
+    return f"{units.rate(profile.memory.copy)}{each}"
 
 
 def _bandwidth(device: str, profile: DeviceProfile) -> Chart:

@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 
 from gpu_engine.advisor import CLOSE
 from gpu_engine.findings.finding import interval_head, interval_text
-from gpu_engine.findings.formats.decision import Decision, keeps_csr, without_best
+from gpu_engine.findings.formats.csr_kernels import keeps_csr
+from gpu_engine.findings.formats.decision import Decision, without_best
 from gpu_engine.findings.formats.for_n import KernelCost, break_even, total_s
 from gpu_engine.findings.formats.groups import once_s
 from gpu_engine.records import TIMED, Measurement
 from gpu_engine.text import units
+from gpu_engine.text.words import amount
 from gpu_engine.verdicts.verdict import compare
 from server.predictors import Predictor
 from web.matrix_contexts import KernelRow, KernelTable
@@ -128,11 +130,13 @@ def pays_text(cost: KernelCost, csr: KernelCost | None) -> str:
 
 
 def _without_time(group: Sequence[Measurement]) -> tuple[str, ...]:
-    """Return how many kernels have no time and the most frequent reasons, as one sentence."""
+    """Return how many kernels have no time and the most frequent reasons: `1 kernel skipped: too large.`"""
     reasons = Counter((m.state, m.note) for m in group if m.state not in TIMED)
     if not reasons:
         return ()
-    number = reasons.total()
-    kernels = "1 kernel has" if number == 1 else f"{number} kernels have"
-    named = (f"{count} {state}: {note.rstrip('.')}." for (state, note), count in reasons.most_common(REASONS_SHOWN))
-    return (" ".join((f"{kernels} no time.", *named)),)
+    kernels = amount(reasons.total(), "kernel")
+    named = [
+        f"{kernels if len(reasons) == 1 else count} {state}: {note.rstrip('.')}."
+        for (state, note), count in reasons.most_common(REASONS_SHOWN)
+    ]
+    return (" ".join(named if len(reasons) == 1 else (f"{kernels} have no time.", *named)),)

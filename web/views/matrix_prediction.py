@@ -6,7 +6,7 @@ from gpu_engine.advisor import EQUAL, is_sure, rank, stored_bytes
 from gpu_engine.advisor.sureness import LIMITS, unfamiliar
 from gpu_engine.advisor.work import Features
 from gpu_engine.findings.formats.conversion_forecast import ConversionForecast, predicted_costs
-from gpu_engine.findings.formats.decision import keeps_csr
+from gpu_engine.findings.formats.csr_kernels import keeps_csr
 from gpu_engine.findings.formats.for_n import KernelCost, best, crossovers, total_s
 from gpu_engine.text import units
 from gpu_engine.text.words import amount

@@ -9,7 +9,7 @@ from gpu_engine.findings.formats.conversion_forecast import predicted_costs
 from gpu_engine.findings.solvers import choice as solves
 from gpu_engine.findings.solvers.choice import SolveChoice, SolveQuestion
 from gpu_engine.findings.solvers.groups import SolveGroup, solve_groups
-from gpu_engine.findings.solvers.solve_model import ERROR, ERROR_PREDICTED, ERROR_WORST, SystemSize, copy_rate_of
+from gpu_engine.findings.solvers.solve_model import ERROR_WORST, SystemSize, accuracy_on, copy_rate_of
 from gpu_engine.records import Measurement, profile_from_json
 from server import devices, recorded_results
 from server.jobs import queue
@@ -23,13 +23,10 @@ from web.views.matrix_conversion import forecasts_for
 from web.views.matrix_devices import DeviceOption
 from web.views.matrix_prediction import predicted_times
 from web.views.matrix_results import Measured, measured_on
-from web.views.solve_text import card_of
+from web.views.solve_text import WARM, card_of
 
 NEEDED = ("n_rows", "n_cols", "nnz", "max", "symmetric")
 """Features that an answer needs."""
-
-WARM = "warm"
-"""Cache state of the SpMVs of a solve."""
 
 
 def solve_card(
@@ -55,7 +52,9 @@ def solve_card(
         predicted = _from_spmvs(_warm(session, row, device, measured), device, question, solved)
         predicted = predicted or _from_structure(session, row, predictor, question, solved)
     choice = solves.with_rival(solves.measured_choice(group, question), predicted) if group else predicted
-    return card_of(choice, row.id, row.state == MatrixState.READY) if choice else None
+    can_measure = row.state == MatrixState.READY
+    cache = measured.cache if measured else WARM
+    return card_of(choice, row.id, can_measure, accuracy_on(device.gpu), cache) if choice else None
 
 
 def has_system(row: MatrixRow) -> bool:
@@ -112,8 +111,9 @@ def _from_spmvs(
     but  kernels that are not to be chosen
     """
     group = [m for m in warm if m.kernel not in but]
-    is_judged = device.gpu is not None and device.gpu.is_judged
-    return solves.measured_spmvs_choice(group, question, ERROR if is_judged else ERROR_WORST) if group else None
+    accuracy = accuracy_on(device.gpu)
+    error = accuracy.measured if accuracy else ERROR_WORST
+    return solves.measured_spmvs_choice(group, question, error) if group else None
 
 
 def _from_structure(
@@ -125,5 +125,6 @@ def _from_structure(
     if predictor is None or not times:
         return None
     costs = predicted_costs(times, forecasts_for(session, predictor.gpu, row))
-    error = ERROR_PREDICTED if predictor.is_sure(row.features) else ERROR_WORST
+    accuracy = accuracy_on(predictor.gpu) if predictor.is_sure(row.features) else None
+    error = accuracy.predicted if accuracy else ERROR_WORST
     return solves.predicted_choice(times, costs, question, error)

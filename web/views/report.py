@@ -79,8 +79,8 @@ def _figures(study: StudyPage, data: StudyData, chosen: Sequence[str], names: Se
 
 def _csv(session: Session, study: StudyPage, selection: Selection) -> str:
     """Return the file of all values, as the server gives it."""
-    data = results_of(session, study.name, selection, named=False).data
-    return download.csv(data, study.findings(data))
+    data = study.used(results_of(session, study.name, selection, named=False).data)
+    return download.csv(data, study.study.findings(data), study.csv_fields(data))
 
 
 def _packed(text: str) -> str:

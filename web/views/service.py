@@ -21,6 +21,7 @@ from server.quotas import DAY_S
 from server.roles import Caller, Role
 from server.service_check import Concern, check
 from server.settings import Settings
+from server.worker_command import start_text
 from web.components import DeviceRowView, Link
 from web.results import device_names
 from web.service_contexts import Failure, ServiceDevice, ServiceJob, ServicePage
@@ -38,7 +39,7 @@ def page(session: Session, values: MetricValues, settings: Settings, caller: Cal
     """
     now = session.execute(select(clock())).scalar_one()
     names, day = device_names(session), activity.last_day(session, now, _up_s(values, now))
-    concerns = tuple(check(session, values, names, day.last_end))
+    concerns = tuple(check(session, values, names, day.last_end, start_text(settings, caller)))
     faults = {device: engine_faults.describe(row) for device, row in engine_faults.by_device(session).items()}
     quiet_s = device_table.quiet(session, device_table.list_devices(session))
     devices = tuple(_device(row, day, faults.get(row.id, ""), quiet_s.get(row.id)) for row in device_rows(session))

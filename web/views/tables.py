@@ -16,10 +16,11 @@ from gpu_engine.text.words import capital
 from web import contexts, device_labels, kernels
 from web.components import Column, FindingRowView, Link, TitledTable
 from web.files import WRITERS
-from web.kernel_matrix_table import kernel_matrix_tables
+from web.kernel_matrix_table import DEFAULT, kernel_matrix_tables
 from web.results import CACHE_DEFAULT, Results, results_of, with_traces
 from web.selection import Selection, study_url
-from web.sorting import KEYS
+from web.share import ANSWERS
+from web.sorting import KEYS, in_words
 from web.studies.base import Section, StudyPage
 from web.views.list_rows import finding_rows
 
@@ -61,6 +62,9 @@ def page(session: Session, study: StudyPage, selection: Selection, name: str, to
 
 
 PIVOT = "pivot"
+LARGEST_FIRST = "-best"
+"""Order of the matrices by their speedup."""
+
 SORTABLE = (PIVOT, "side-by-side-numbers")
 """Names of the kernel–matrix tables."""
 
@@ -116,23 +120,33 @@ def find(session: Session, study: StudyPage, selection: Selection, name: str, to
         raise NotFoundError(f"This selection has no table {quote(name)}. Open the tables from the page of the study.")
     several = len(named.tables) > 1
     tables = (
-        replace(_first(each, top), label=_label(each, study.name, name) + (f"-{number}" if several else ""))
+        replace(
+            _first(each, top, _order(selection, name)),
+            label=_label(each, study.name, name) + (f"-{number}" if several else ""),
+        )
         for number, each in enumerate(named.tables, start=1)
     )
     return replace(named, tables=tuple(tables))
 
 
-def _first(each: TitledTable, top: int) -> TitledTable:
-    """Return a table with its first rows and its summary rows, which are those of all rows."""
+def _order(selection: Selection, name: str) -> str:
+    """Return which rows the first ones of a table are, as part of its heading."""
+    (sort,) = selection.sort or ("",)
+    if name == ANSWERS or sort == LARGEST_FIRST:
+        return "with the largest speedups"
+    return f"sorted by {in_words(sort or DEFAULT)}" if name in SORTABLE else ""
+
+
+def _first(each: TitledTable, top: int, order: str) -> TitledTable:
+    """Return a table with its first rows and its summary rows, which are those of all rows; order: which rows."""
     rows, number = each.table.rows, len(each.table.rows) - each.means
     if not top or top >= number:
         return each
-    # A mean is that of all rows: it must not be read as that of the rows above it.
-    means = ((f"{mean[0]} of all {number}", *mean[1:]) for mean in rows[number:])
-    shorter = Table(each.table.heads, (*rows[:top], *means))
+    shorter = Table(each.table.heads, (*rows[:top], *rows[number:]))
+    text = f"the {top} of {number} {order}" if order else f"first {top} of {number}"
     # Summary rows have no fastest cells.
     leading = frozenset((row, column) for row, column in each.leading if row < top)
-    return replace(each, heading=f"{each.heading} · first {top} of {number}", table=shorter, leading=leading)
+    return replace(each, heading=f"{each.heading} · {text}", table=shorter, leading=leading)
 
 
 def _label(each: TitledTable, study: str, name: str) -> str:
@@ -164,6 +178,8 @@ def _tables(study: StudyPage, results: Results, data: StudyData, name: str) -> I
             notes=(study.features.note,) if study.features.note else (),
         ),
     )
+    if name == ANSWERS and (answers := study.answer_tables(results)):
+        yield name, NamedTables("Answers", answers)
     if name == PIVOT:
         yield name, NamedTables("Kernel–matrix table", kernel_matrix(study, results, data, study.answers(results.data)))
     for section in (*study.sections, *([study.conclusions] if study.conclusions else [])):

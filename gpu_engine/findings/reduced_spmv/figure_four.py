@@ -78,7 +78,7 @@ class Average(Statement[PaperProducts]):
         says: Says = "agrees" if self.holds(mean) else "disagrees"
         over = f"over {len(factors)} graphs" if len(factors) > 1 else f"of {low} only"
         agrees = "agrees" if self.holds(mean) else "would agree"
-        why = f"The geometric mean decides: {_exact(mean)} {over}; {self.accepts} {agrees}."
+        why = f"Mean {_exact(mean)} {over}; {self.accepts} {agrees}."
         return Conclusion(self.text, says, numbers, device, cache, self.place, scope, len(factors), why)
 
 

@@ -194,8 +194,8 @@ class SpmmCandidate(ColumnsCandidate):
     @property
     def sources(self) -> Collection[CudaSource]:
         """CUDA sources of the kernel, and of the copies between the orders."""
-        own = () if self._kernel.source is None else (self._kernel.source,)
-        return (*own, order.SOURCE) if self._in_columns else own
+        kernel = () if self._kernel.source is None else (self._kernel.source,)
+        return (*kernel, order.SOURCE) if self._in_columns else kernel
 
     def converted(self) -> tuple[Any, Fields]:
         """Return the layout and the fields of its conversion."""

@@ -141,7 +141,7 @@ def test_slower_counts_where_a_second_measurement_says_so_too(
     assert asked == [every, every[:4]], "what is not suspected is not measured again"
     said = capsys.readouterr().out
     assert "\n2 slower, 2 faster, 2 inconclusive. The worst is `csr/vector` on" in said
-    assert "slowdown 1.2×" in said
+    assert "slowdown 1.20 ×" in said
     assert out.read_text(encoding="utf-8") == said
 
 

@@ -61,10 +61,10 @@ def test_the_mean_is_of_ratios_to_the_best_of_each_matrix_and_the_interval_over_
     # Of sixteen coins that show 2 × with a chance of a quarter 95 % show it one to seven or eight times.
     assert 2 ** (1 / 16) <= first.low < first.mean < first.high <= 2 ** (8 / 16)
     assert [last.low, last.high] == pytest.approx([4.0, 4.0])
-    assert rows(answer)[0] == (A, "1.19 ×", f"{first.low:.2f} – {first.high:.2f}", "75 %", "2.00 ×", "0")
+    assert rows(answer)[0] == (A, "1.19 ×", units.ratio_interval((first.low, first.high)), "75 %", "2.00 ×", "0")
     assert said(answer) == (
         f"{A} is the best single choice over 16 matrices on cpu, warm. Mean slowdown: 1.19 × (95 % CI "
-        f"{first.low:.2f} – {first.high:.2f}, worst 2.00 × on n0). Fastest or tied on 75 %. "
+        f"{units.ratio_interval((first.low, first.high))}, worst 2.00 × on n0). Fastest or tied on 75 %. "
         f"Mean slowdown of {B}: 3.36 ×."
     )
 
@@ -312,3 +312,45 @@ def test_the_interval_leaves_out_two_and_a_half_percent_to_either_side() -> None
     ]
     first = the_answer(coins).standings[0]
     assert [first.low, first.high] == pytest.approx([2 ** (4 / 16), 2 ** (12 / 16)])
+
+
+def test_a_kernel_without_a_record_of_one_group_in_ten_is_ranked_and_its_gap_is_said() -> None:
+    contests = [contest(f"m{i}", {A: 100, B: 200}) for i in range(9)]
+    answer = the_answer([*contests, contest("m9", {B: 200, C: 300})])
+    assert [(own.label, own.absent) for own in answer.standings] == [(A, 1), (B, 0), (C, 9)]
+    assert answer.level == (A,)
+    assert said(answer).endswith(f"{A} was not measured on 1 of 10.")
+    few = the_answer([*contests[:8], contest("m9", {B: 200, C: 300})])
+    assert few.standings[0].label == B, "one of nine is more than a tenth"
+    assert "not measured" not in said(few)
+
+
+def test_kernels_are_compared_on_the_groups_with_both() -> None:
+    contests = [contest(f"m{i}", {A: 100, B: 101.5}) for i in range(18)]
+    contests += [contest(f"n{i}", {B: 100, C: 900}) for i in range(2)]
+    answer = the_answer(contests)
+    assert (answer.standings[0].label, answer.level) == (A, (A,)), "B is the fastest where A has no record"
+
+
+def test_the_parts_of_the_groups_and_what_the_times_leave_out_are_said() -> None:
+    each = contest("m", {A: 100, B: 150})
+    contests = [
+        replace(each, parts=(("systems", system), ("preconditioners", name)), without="conversion")
+        for system in ("s1", "s2")
+        for name in ("none", "jacobi", "ic")
+    ]
+    (answer,) = answers(contests, "solves")
+    assert answer.parts == (("systems", 2), ("preconditioners", 3))
+    assert "over 6 solves (2 systems, 3 preconditioners) on cpu, warm, without conversion. " in said(answer)
+    (plain,) = answers([each for each in contests if dict(each.parts)["preconditioners"] == "none"], "solves")
+    assert "over 2 solves (2 systems) on cpu, " in said(plain)
+
+
+def test_kernels_that_tie_are_all_in_the_table() -> None:
+    contests = [contest(f"m{i}", {A: 100, B: 150, C: 400}) for i in range(6)]
+    contests += [contest(f"n{i}", {A: 150, B: 105, C: 400}) for i in range(6)]
+    answer = the_answer(contests)
+    assert answer.level == (A, B)
+    assert [own.label for own in visible_rows(answer, [])[0]] == [A, B]
+    assert "A tie: " in said(answer)
+    assert "A tie: " not in said(the_answer(contests[:6]))

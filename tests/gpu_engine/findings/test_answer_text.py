@@ -1,6 +1,7 @@
 """The numbers and names in the words of an answer, by value."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ def standing(
 def answer(
     *standings: KernelSummary, contests: int = 8, busy: int = 0, empty: int = 0, **fields: str
 ) -> OverallRanking:
-    known = {"device": "cpu", "cache": "warm", "of": "", "what": "matrices", "baseline": ""} | fields
+    known: dict[str, Any] = {"device": "cpu", "cache": "warm", "of": "", "what": "matrices", "baseline": ""} | fields
     level = tuple(own.label for own in standings[:1])
     return OverallRanking(**known, contests=contests, busy=busy, empty=empty, standings=standings, level=level)
 
@@ -34,7 +35,7 @@ def said(text: str) -> str:
 def test_shares_are_of_the_contests_that_count() -> None:
     own = answer(standing(A, 1.25, wins=4), busy=3, empty=2)
     assert "over 8 matrices" in said(sentence(own))
-    assert "Mean slowdown: 1.25 × (95 % CI 1.12 – 1.38, worst 9.00 × on m2)" in said(sentence(own))
+    assert "Mean slowdown: 1.25 × (95 % CI 1.12–⁠1.38, worst 9.00 × on m2)" in said(sentence(own))
     assert "Fastest or tied on 50 %. 3 more matrices are excluded" in said(sentence(own))
     assert said(sentence(own)).endswith("2 more matrices are without a timing.")
     assert " more " not in sentence(answer(standing(A, 1.25)))
@@ -66,8 +67,8 @@ def test_the_baseline_is_told_unless_it_leads() -> None:
 def test_a_row_counts_what_failed_among_what_was_tried_and_wins_among_all() -> None:
     own = answer(standing(A, 1.0, wins=2, failed=1), standing(B, 1.5, wins=2, absent=4, failed=3, worst=4.0))
     first, second = table(own, own.standings).rows
-    assert [said(cell) for cell in first] == [A, "1.00 ×", "0.90 – 1.10", "25 %", "9.00 ×", "1"]
-    assert [said(cell) for cell in second] == [B, "1.50 ×", "1.35 – 1.65", "25 %", "4.00 ×", "3 of 4"]
+    assert [said(cell) for cell in first] == [A, "1.00 ×", "0.90–⁠1.10", "25 %", "9.00 ×", "1"]
+    assert [said(cell) for cell in second] == [B, "1.50 ×", "1.35–⁠1.65", "25 %", "4.00 ×", "3 of 4"]
 
 
 def test_what_is_shown_is_in_one_list_alone() -> None:

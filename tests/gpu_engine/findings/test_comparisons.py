@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from gpu_engine.findings.bootstrap import CONTESTS_MIN, interval_of_mean
 from gpu_engine.findings.comparisons import Comparison, spread, summary, tables
-from gpu_engine.findings.overall_ranking import CONTESTS_MIN, interval_of_mean
 from gpu_engine.records import Case, Details, Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table

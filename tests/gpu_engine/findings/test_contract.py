@@ -12,7 +12,7 @@ from gpu_engine.findings.finding import Finding, Row
 from gpu_engine.records import Measurement
 from gpu_engine.studies import STUDIES, study
 from gpu_engine.studies.results import findings_of
-from tests.samples import batched, formats, pagerank, reduced_spmv, scaling, solvers
+from tests.samples import batched, formats, pagerank, reduced_spmv, scaling, solvers, spmm
 from tests.samples.studies import records_of
 
 LOWER = (("triangle", "lower"),)
@@ -46,6 +46,12 @@ SAMPLES: dict[str, StudyData] = {
         *reduced_spmv.refused("needs 41 GB", matrix="del"),
         *reduced_spmv.every(device="cuda:1", blocks=("32", "128")),
         *reduced_spmv.every("del", triangle="lower"),
+    ),
+    "spmm": spmm.shown(
+        *spmm.every(),
+        *spmm.every("fem", "cuda:1", "column"),
+        *spmm.every("fem", "cpu", cache="cold"),
+        spmm.refused("bcsr/rows", "the nonzeros do not form dense blocks"),
     ),
     "solvers": solvers.shown(
         *solvers.every(),

@@ -15,8 +15,8 @@ UNCONVERGED = replace(timed("csr/vector", 1e-6), state="unconverged", note="γ i
 @pytest.mark.parametrize(
     ("m", "baseline", "word", "ratio", "reason"),
     [
-        (timed("csr/vector", 800e-6), BASE, "faster", 1.25, "Speedup 1.25×"),
-        (timed("csr/vector", 4e-3), BASE, "slower", 0.25, "Slowdown 4×"),
+        (timed("csr/vector", 800e-6), BASE, "faster", 1.25, "Speedup 1.25 ×"),
+        (timed("csr/vector", 4e-3), BASE, "slower", 0.25, "Slowdown 4.00 ×"),
         (timed("csr/vector", 1.001e-3), BASE, "same", 1 / 1.001, "The difference of 0.1% is within the noise"),
         (
             timed("csr/vector", 0.9e-3, ci_low_s=None),
@@ -42,10 +42,10 @@ def test_the_word_beside_a_measurement(
 
 def test_against_is_time_over_time_at_least_one_with_a_word() -> None:
     fast, slow = timed("csr/vector", 800e-6), timed("csr/scalar", 1e-3)
-    assert against(slow, fast) == "speedup 1.25× over csr/scalar (faster)"
-    assert against(fast, slow) == "slowdown 1.25× against csr/vector (slower)"
+    assert against(slow, fast) == "speedup 1.25 × over csr/scalar (faster)"
+    assert against(fast, slow) == "slowdown 1.25 × against csr/vector (slower)"
     assert against(slow, timed("csr/vector", 1.001e-3)) == "same time as csr/scalar (equal)"
-    assert against(fast, slow, "it") == "slowdown 1.25× against it (slower)"
+    assert against(fast, slow, "it") == "slowdown 1.25 × against it (slower)"
     assert against(None, fast) == against(untimed("csr/k", "failed", ""), fast) == ""
     assert against(fast, untimed("csr/k", "failed", "")) == ""
 
@@ -139,7 +139,7 @@ def test_the_document_has_a_verdict_for_each_row() -> None:
         "leads": True,
         "verdict": "slower",
         "factor": 2.0,
-        "reason": "Slowdown 2×; confidence intervals and rounds do not overlap.",
+        "reason": "Slowdown 2.00 ×; confidence intervals and rounds do not overlap.",
     }
     assert [(v["verdict"], v["factor"], v["leads"]) for v in verdicts[1:]] == [
         ("baseline", 1.0, False),

@@ -46,11 +46,14 @@ def test_half_of_the_cases_and_statements_about_most_are_explained() -> None:
 def test_a_number_that_rounds_to_the_print_says_which_would_agree() -> None:
     printed = Printed("1.1")
     of_one = trials(1.04, least=printed.least, accepts=printed.range_text())
-    assert numbers(reason_of_verdict(of_one)) == ["1.04", "1.05", "1.15"]
+    assert numbers(reason_of_verdict(of_one)) == ["1.04", "1.05", "1.15", "1.1"]
     assert numbers(reason_of_verdict(trials(1.06, least=1.05, accepts=printed.range_text()))) == ["1.06"]
     none = trials(1.0, 1.0, least=printed.least, accepts=printed.reached_text())
-    assert numbers(reason_of_verdict(none)) == ["2", "1.00", "1.05"]
-    assert (printed.reached_text(" s"), printed.kept_text(" s")) == ("1.05 s or more", "less than 1.15 s")
+    assert numbers(reason_of_verdict(none)) == ["2", "1.00", "1.05", "1.1"]
+    assert (printed.reached_text(" s"), printed.kept_text(" s")) == (
+        "1.05 s or more (rounds to 1.1)",
+        "less than 1.15 s (rounds to 1.1)",
+    )
 
 
 def test_one_case_is_enough_for_a_statement_about_some() -> None:

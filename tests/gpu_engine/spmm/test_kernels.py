@@ -1,5 +1,7 @@
 """KERNELS × BATTERY on the CPU; the layout of segments; the choice of a kernel."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -61,6 +63,12 @@ def test_long_rows_are_cut_on_a_gpu_only() -> None:
 def test_a_kernel_of_another_backend_is_refused() -> None:
     with pytest.raises(KernelError):
         segments.KERNEL.bound("cpu", None, 2)
+
+
+def test_an_order_that_a_kernel_does_not_support_is_refused() -> None:
+    kernel = dataclasses.replace(rows.KERNEL, orders=("row",))
+    with pytest.raises(KernelError):
+        kernel.bound("cpu", None, 2, "column")
 
 
 def test_nonzeros_without_blocks_are_refused() -> None:

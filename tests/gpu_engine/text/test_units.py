@@ -127,3 +127,19 @@ def test_few_rounds_show_their_number_and_ends(rounds: int | None, text: str) ->
 )
 def test_a_range_of_waiting_times_names_both_ends(low: float, high: float, text: str) -> None:
     assert units.about_range(low, high).replace(T, " ") == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.9934, "0.993"), (1.0049, "1.005"), (1.06, "1.06"), (0.94, "0.94"), (12.94, "12.9"), (0.0312, "0.031")],
+)
+def test_a_ratio_beside_a_verdict_differs_from_one(value: float, text: str) -> None:
+    assert units.ratio_beside_verdict(value) == text
+    assert units.judged_ratio(value) == f"{text}{T}×"
+
+
+def test_the_ends_of_an_interval_have_equal_decimals() -> None:
+    assert units.ratio_interval((1.157, 1.262)) == f"1.16{units.RANGE}1.26"
+    assert units.ratio_interval((0.9834, 1.4)) == f"0.98{units.RANGE}1.40"
+    assert units.ratio_interval((0.9834, 1.4), beside_verdict=True) == f"0.983{units.RANGE}1.400"
+    assert units.ratio_interval((None, 1.0)) == units.ratio_interval(None) == ""

@@ -65,26 +65,26 @@ def test_a_quiet_machine(group: list[Measurement]) -> None:
         ([timed(aa_gap=31.26)], "two runs of the control kernel differ by a factor of 32"),
         (
             [timed(q3_s=9e-6), timed(q3_s=8e-6), timed()],
-            "25 % of the rounds took more than 8.0× as long as the fastest round",
+            "25 % of the rounds took more than 8.0 × as long as the fastest round",
         ),
-        ([timed(gather_probe_s=48.83e-6)], "the gather probe took 48.8× as long as a kernel that moves as many bytes"),
+        ([timed(gather_probe_s=48.83e-6)], "the gather probe took 48.8 × as long as a kernel that moves as many bytes"),
         # Half the bytes are a reason for half the time.
         (
             [timed(gather_probe_s=40e-6, stored_bytes=6 * NNZ)],
-            "the gather probe took 20.0× as long as a kernel that moves as many bytes",
+            "the gather probe took 20.0 × as long as a kernel that moves as many bytes",
         ),
         (
             [timed(ci_low_s=1e-6, ci_high_s=1e-6), timed(4e-6, ci_low_s=1e-6, ci_high_s=20e-6)],
-            "a confidence interval is 4.8× as wide as its median",
+            "a confidence interval is 4.8 × as wide as its median",
         ),
         # A kernel that did not converge shows the machine too.
         ([timed(state="unconverged", aa_gap=0.12)], "two runs of the control kernel differ by 12.0%"),
         # The quickest round counts, however near the median is to the third quartile.
-        ([timed(1e-6, min_s=0.4e-6)], "25 % of the rounds took more than 2.5× as long as the fastest round"),
-        ([timed(roofline_s=2e-6)], "the copy probe took 2.0× as long as a kernel that moves as many bytes"),
+        ([timed(1e-6, min_s=0.4e-6)], "25 % of the rounds took more than 2.5 × as long as the fastest round"),
+        ([timed(roofline_s=2e-6)], "the copy probe took 2.0 × as long as a kernel that moves as many bytes"),
         (
             [timed(roofline_s=2e-6, details=ScalingDetails, devices=1)],
-            "the copy probe took 2.0× as long as a kernel that moves as many bytes",
+            "the copy probe took 2.0 × as long as a kernel that moves as many bytes",
         ),
     ],
 )

@@ -139,7 +139,7 @@ def test_ratio_is_how_many_times_faster_the_other_is() -> None:
 
 @pytest.mark.parametrize(
     ("other", "words"),
-    [(0.8, "speedup 1.25×"), (1.5, "slowdown 1.5×"), (63.0, "slowdown 63×"), (0.05, "speedup 20×")],
+    [(0.8, "speedup 1.25 ×"), (1.5, "slowdown 1.50 ×"), (63.0, "slowdown 63.0 ×"), (0.05, "speedup 20.0 ×")],
 )
 def test_a_ratio_is_time_over_time_and_at_least_one(other: float, words: str) -> None:
     assert compare(timed(1.0), timed(other)).reason.startswith(words.capitalize())

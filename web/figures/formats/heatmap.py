@@ -176,7 +176,7 @@ def summary(info: Info) -> str:
         "Slowdown of each kernel against the fastest kernel of the matrix. “=” tied, “?” inconclusive, “–” no timing."
     )
     text += markers.omission(min(COLUMNS_MAX, most), most, " kernels")
-    more = f"Kernels are sorted by mean slowdown; no timing counts as {FACTOR_MAX:g}×. Matrices are sorted by "
+    more = f"Kernels are sorted by mean slowdown; no timing counts as {FACTOR_MAX:g}\u202f×. Matrices are sorted by "
     more += f"{sorting.in_words(info.panels[0].sort)} from the top. Click a cell to open its matrix."
     return caption(text, map(_nearest, info.panels), (more,))
 

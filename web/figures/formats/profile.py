@@ -114,7 +114,7 @@ def table(info: Panels[Panel]) -> Table:
         for panel in info.panels
         for profile in panel.profiles
     ]
-    return Table((*heads, *(Head("within", f"{factor:g}×") for factor in FACTORS), Head("timed")), tuple(rows))
+    return Table((*heads, *(Head("within", f"{factor:g}\u202f×") for factor in FACTORS), Head("timed")), tuple(rows))
 
 
 def summary(info: Panels[Panel]) -> str:
@@ -138,7 +138,8 @@ def _best_profile(panel: Panel) -> str:
         return f"On {where}, no matrix has usable timings."
     best, compared = panel.profiles[0], len(panel.profiles[0].factors)
     over = left_out(compared, panel.matrices - compared)
-    shares = f"within 1.1× of the fastest on {percent(best.share(1.1))} and within 2× on {percent(best.share(2.0))}"
+    near, far = percent(best.share(1.1)), percent(best.share(2.0))
+    shares = f"within 1.1\u202f× of the fastest on {near} and within 2\u202f× on {far}"
     return f"On {where}, {best.kernel} is {shares} of {over}."
 
 
@@ -190,7 +191,7 @@ def _line(profile: Profile, named: bool) -> go.Scatter:
         mode="lines",
         line={"shape": "hv", **line},
         hovertext=[
-            markers.hover(profile.kernel, f" within {step:.2f}× on {percent(share)} of matrices")
+            markers.hover(profile.kernel, f" within {step:.2f}\u202f× on {percent(share)} of matrices")
             for step, share in zip(steps, shares, strict=True)
         ],
         hoverinfo="text",

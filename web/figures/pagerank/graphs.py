@@ -18,8 +18,8 @@ from web.palette import OKABE_ITO
 
 NO_GRAPH = "No graph has verified runs in the layouts of the paper, both in fp64 and in segments."
 PAPER = (
-    " The paper reports on a V100, for complete runs with two segments: 1.1× to 1.2×, almost 1.3× for Rgg, and about "
-    "1× for Brk."
+    " The paper reports on a V100, for complete runs with two segments: 1.1\u202f× to 1.2\u202f×, almost 1.3\u202f× "
+    "for Rgg, and about 1\u202f× for Brk."
 )
 
 RUNS = (

@@ -96,7 +96,7 @@ def summary(info: Info) -> str:
         f"Speedup of y = Aᵀp over fp64 ({over}), by the segments read of values, ranks, or both.",
         ("Crosses: means that the paper gives for Figure 4, on a V100.",),
         (
-            "The paper gives about 1.5× for 32 bits of two segments and about 2× for 16 bits of four. "
+            "The paper gives about 1.5\u202f× for 32 bits of two segments and about 2\u202f× for 16 bits of four. "
             f"For 32 bits of four, it gives about 30{units.THIN}% less than the first; more bits are slower than fp64.",
             f"The other operand is in fp64. Block size: {blocks}.",
         ),

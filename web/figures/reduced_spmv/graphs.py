@@ -19,8 +19,8 @@ from web.figures.pagerank.speedup_rows import Gains, Series, draw_rows, means_te
 
 NO_PRODUCT = "No SpMV with segments has a timed fp64 counterpart."
 PAPER = (
-    " The paper reports on a V100: about 1.5× with 32 bits of two segments, and about 2× with 16 bits of four. With 32 "
-    f"bits of four it has about 30{units.THIN}% less, and with more bits below 1×."
+    " The paper reports on a V100: about 1.5\u202f× with 32 bits of two segments, and about 2\u202f× with 16 bits of "
+    f"four. With 32 bits of four it has about 30{units.THIN}% less, and with more bits below 1\u202f×."
 )
 WORDS = {2: "two", 4: "four"}
 SPMV = tuple(

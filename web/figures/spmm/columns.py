@@ -175,9 +175,9 @@ def summary(info: Panels) -> str:
     """Return what the lines are."""
     if not info.panels:
         return NO_TIME
-    drawn = len(info.visible)
+    omission = markers.omission(len(info.visible), len(info.panels))
     return caption(
-        f"Median time per column of X, a line per kernel. Dotted: roofline.{markers.omission(drawn, len(info.panels))}",
+        f"Median time per column of X, a line per kernel. Dotted: roofline.{omission}",
         (),
         (
             "k × a kernel: k SpMVs, each with a vector of its own. Their time per column hardly depends on k.",

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from gpu_engine.findings.batched import contests
-from gpu_engine.findings.batched.flexible import Batch, Flexible, flexible
-from gpu_engine.findings.batched.groups import name_of, operation_of
+from gpu_engine.findings.batched.flexible import Batch, Flexible, flexible, of_smaller_sizes
+from gpu_engine.findings.batched.groups import BatchGroup, matrices_of, name_of, operation_of
 from gpu_engine.findings.batched.outlook import FLEXIBLE
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import INTERVAL
@@ -19,7 +19,7 @@ from web.plots.axis import Axis, log_axis
 from web.plots.dots import DotRow, Dots, DotValue, Series
 from web.results import Results
 from web.studies.answers.batched_growth import growth
-from web.studies.answers.wording import alone, interval, is_open, measured_on, opened, wins
+from web.studies.answers.wording import alone, is_open, measured_on, opened, wins
 
 KERNELS_MAX, BATCHES_MAX = 9, 10
 """Maximum number of kernels, and of batches, in a picture."""
@@ -28,6 +28,7 @@ NOTES = {FLEXIBLE: "a choice per batch"}
 """Kernel → note after its name."""
 
 LIBRARY = "the best library kernel"
+ROWS, BATCH_SIZE = "rows", "matrices"
 
 
 def explore(results: Results) -> ExploreAnswer | None:
@@ -40,7 +41,7 @@ def explore(results: Results) -> ExploreAnswer | None:
     return ExploreAnswer(
         eyebrow=_eyebrow(first, results.data),
         sentence=_sentence(first),
-        under=_under(first),
+        under=_under(first, results.data),
         pictures=tuple(filter(None, pictures)),
         notes=(*_notes(first), *(_other(each) for each in others)),
     )
@@ -48,31 +49,41 @@ def explore(results: Results) -> ExploreAnswer | None:
 
 def _eyebrow(first: Flexible, data: StudyData) -> str:
     batches = amount(len(first.batches), "batch", "batches")
-    sizes = sorted({batch.group.batch_size for batch in first.batches})
-    size = f"{units.count(sizes[0])} to {units.count(sizes[-1])}" if len(sizes) > 1 else units.count(sizes[0])
     operation = operation_of(data).replace("=", " = ").replace("+", " + ")
     where = f"{measured_on(first.device)}, {first.cache}"
-    return f"Batches · {operation}, {size} matrices per launch · {where} · {batches}"
+    return f"Batches · {operation}, {_sizes(first)} matrices per launch · {where} · {batches}"
+
+
+def _sizes(first: Flexible) -> str:
+    """Return the sizes of the batches: `1,000 to 10,000`."""
+    sizes = [batch.group.batch_size for batch in first.batches]
+    return " to ".join(units.count(size) for size in sorted({min(sizes), max(sizes)}))
 
 
 def _sentence(first: Flexible) -> str:
     yes = "Yes" if first.does else "No"
     slower = first.slowdown - 1
-    near = (
-        f"within {units.percent(slower)} of the fastest kernel" if slower >= 0.0005 else "as fast as the fastest kernel"
-    )
-    over = f"{units.ratio(first.speedup)} over {LIBRARY}, " if first.speedup else ""
     mean = " on average" if len(first.batches) > 1 else ""
-    return f"Does one flexible kernel do? {yes}: {over}{near}{mean}."
+    near = f"{units.percent(slower)} behind the fastest" if slower >= 0.0005 else "as fast as the fastest"
+    parts = (f"{units.ratio(first.speedup)} over {LIBRARY}{mean}", near) if first.speedup else (f"{near}{mean}",)
+    return f"Does one flexible kernel do for {_sizes(first)} matrices? {yes}: {', '.join(parts)}."
 
 
-def _under(first: Flexible) -> tuple[str, ...]:
+def _under(first: Flexible, data: StudyData) -> tuple[str, ...]:
+    """Return how often it is the fastest, how often it is faster than the library, and the same for small batches."""
     number = len(first.batches)
     fastest = f"{FLEXIBLE} is fastest or tied on {first.wins} of {amount(number, 'batch', 'batches')}."
     if not first.verdicts:
         return (fastest,)
-    verdicts = wins(first.verdicts, "batches")
-    return (f"{FLEXIBLE} chooses a layout per batch. Against {LIBRARY} it is {verdicts}.", fastest)
+    small = tuple(
+        f"Against it, with {units.count(size)} matrices: {_mean(each)}{wins(each.verdicts, 'batches')}."
+        for size, each in of_smaller_sizes(data, first).items()
+    )
+    return (f"Against {LIBRARY} it is {wins(first.verdicts, 'batches')}. {fastest}", *filter(None, [" ".join(small)]))
+
+
+def _mean(each: Flexible) -> str:
+    return f"{units.ratio(each.speedup)}, " if each.speedup else ""
 
 
 def _slowdowns(first: Flexible, data: StudyData) -> Dots | None:
@@ -115,7 +126,7 @@ def _kernel_row(each: KernelSummary, axis: Axis, with_ci: bool) -> DotRow:
     ends = (each.low, each.high) if each.low and each.high else None
     mean = axis.dot(each.mean, "stem", "of-none", low=each.low, high=each.high)
     share = each.wins / len(each.ratios)
-    between = [DotValue(interval(ends) or units.MISSING)] if with_ci else []
+    between = [DotValue(units.ratio_interval(ends) or units.MISSING)] if with_ci else []
     values = (DotValue(units.ratio(each.mean)), *between, DotValue(units.percent(share)))
     return DotRow(each.label, "", (*dots, mean), values, color=color, form=form, note=NOTES.get(each.label, ""))
 
@@ -133,10 +144,10 @@ def _speedups(first: Flexible, results: Results) -> Dots | None:
         series=(Series(FLEXIBLE, "circle", "of-none"),),
         ticks=axis.ticks(),
         one=axis.at(1.0),
-        heads=("matrices", FLEXIBLE, "library", "speedup"),
+        heads=(ROWS, BATCH_SIZE, FLEXIBLE, "library", "speedup"),
         rows=tuple(_batch_row(batch, axis, results) for batch in visible),
         what="batch",
-        wide=("matrices", "library"),
+        wide=(BATCH_SIZE, "library"),
         note=what,
         verdicts=True,
     )
@@ -164,15 +175,22 @@ def _batch_row(batch: Batch, axis: Axis, results: Results) -> DotRow:
     kind = verdict.kind if verdict else "inconclusive"
     low, high = batch.interval or (None, None)
     values = (
+        DotValue(_rows(batch.group, results.data)),
         DotValue(units.count(batch.group.batch_size)),
         DotValue(units.seconds(batch.flexible.median_s)),
         DotValue(units.seconds(library.median_s) if library else units.MISSING),
-        DotValue(f"{_ratio(batch):.2f}", kind),
+        DotValue(units.ratio_beside_verdict(_ratio(batch)), kind),
     )
     dot = axis.dot(_ratio(batch), "circle", kind, low=low, high=high)
-    matrix_id = batch.group.matrix_id
-    name, href = _short_name(batch, results.data), opened(results, matrix_id)
-    return DotRow(name, href, (dot,), values, is_open=is_open(results, matrix_id))
+    key = batch.group.key
+    name, href = _short_name(batch, results.data), opened(results, key)
+    return DotRow(name, href, (dot,), values, is_open=is_open(results, key))
+
+
+def _rows(group: BatchGroup, data: StudyData) -> str:
+    """Return the rows of a matrix of a batch: `1,000`, or the least and the most of a mixed one, `11–1,024`."""
+    rows = [data.matrix(matrix_id).n_rows for matrix_id in matrices_of(group, data)]
+    return units.RANGE.join(units.count(number) for number in sorted({min(rows), max(rows)})) if rows else units.MISSING
 
 
 def _short_name(batch: Batch, data: StudyData) -> str:
@@ -186,6 +204,7 @@ def _notes(first: Flexible) -> tuple[str, ...]:
     noisy = f"Timings of {amount(first.noisy, 'more batch', 'more batches')} are too noisy to compare."
     return (
         *((noisy,) if first.noisy else ()),
+        f"{FLEXIBLE} chooses a layout per batch.",
         "Each matrix has its largest batch, unless you choose a batch size.",
         "Kernels that did not run in all batches are left out.",
     )
@@ -196,10 +215,10 @@ def _other(each: Flexible) -> str:
     return f"{measured_on(each.device)}, {each.cache}: {over or units.ratio(each.slowdown)}."
 
 
-def drawer(results: Results, matrix_id: str) -> Drawer | None:
-    """Return the drawer of the batch of a matrix, or of the mixed batch that begins with it; None without a time."""
+def drawer(results: Results, key: str) -> Drawer | None:
+    """Return the drawer of the batch with this key; None without a time."""
     batches = (batch for each in flexible(results.data) for batch in each.batches)
-    batch = next((batch for batch in batches if batch.group.matrix_id == matrix_id), None)
+    batch = next((batch for batch in batches if batch.group.key == key), None)
     if batch is None:
         return None
     group = batch.group
@@ -211,13 +230,23 @@ def drawer(results: Results, matrix_id: str) -> Drawer | None:
         pictures=(_kernels(batch),),
         facts=(
             ("Batch", name_of(group, results.data)),
+            ("Rows per matrix", _rows(group, results.data)),
             ("Fastest kernel", f"{fastest.kernel}, {units.gflops(fastest.gflops)}"),
             *((("Flexible kernel", units.gflops(batch.flexible.gflops)),) if batch.flexible is not fastest else ()),
         ),
-        links=(
-            alone(results, group.device, matrix_id, "All results of this matrix", "cases"),
-            Link("Matrix", f"/matrices/{matrix_id}"),
-        ),
+        links=_links(group, results),
+    )
+
+
+def _links(group: BatchGroup, results: Results) -> tuple[Link, ...]:
+    """Return links to all results of the matrices of a batch, and to the page of the matrix of a uniform one."""
+    if group.compose == "mixed":
+        return (
+            alone(results, group.device, matrices_of(group, results.data), "All batches of these matrices", "cases"),
+        )
+    return (
+        alone(results, group.device, group.matrix_id, "All results of this matrix", "cases"),
+        Link("Matrix", f"/matrices/{group.matrix_id}"),
     )
 
 
@@ -227,7 +256,7 @@ def _batch_sentence(batch: Batch) -> str:
         return f"{FLEXIBLE} takes {time}, {units.ratio(batch.slowdown)} the time of the fastest kernel."
     library = units.seconds(batch.library.median_s) if batch.library else units.MISSING
     word = verdict_text(verdict.kind)
-    return f"{FLEXIBLE} takes {time}, {LIBRARY} {library}: {word}, {units.ratio(verdict.ratio)}."
+    return f"{FLEXIBLE} takes {time}, {LIBRARY} {library}: {word}, {units.judged_ratio(verdict.ratio)}."
 
 
 def _kernels(batch: Batch) -> Dots:
@@ -241,7 +270,7 @@ def _kernels(batch: Batch) -> Dots:
         low, high = interval_of_ratio(base, m) or (None, None)
         dot = axis.dot(verdict.ratio or 1.0, form, color, low=low, high=high)
         kind = "" if m is base else verdict.kind
-        values = DotValue(units.seconds(m.median_s)), DotValue(f"{verdict.ratio or 1.0:.2f}", kind)
+        values = DotValue(units.seconds(m.median_s)), DotValue(units.ratio_beside_verdict(verdict.ratio or 1.0), kind)
         rows.append(DotRow(m.kernel, "", (dot,), values, color=color, form=form))
     heading = f"Speedup over {base.kernel}"
     return Dots(heading, (), axis.ticks(), axis.at(1.0), ("time", "speedup"), tuple(rows), what="kernel")

@@ -1,7 +1,7 @@
 """Answer of the page Formats: does a format for each matrix pay, and which one wins where?"""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpu_engine.findings.data import TRANSPOSE, StudyData
@@ -34,23 +34,58 @@ NOTE = "Speedup: geometric mean over the matrices that a kernel was measured on,
 
 
 def answer(results: Results) -> ExploreAnswer | None:
-    """Return the answer for the first device and cache state, with a heat table for each; None without a time."""
+    """Return the answer for all devices and cache states, with a heat table for each; None without a time.
+
+    The table of the matrices is that of the first one.
+    """
     every = list(settings(results))
     if not every:
         return _of_noise(results)
     first = every[0]
-    if len(first.choices.groups) == 1:
+    if all(len(each.choices.groups) == 1 for each in every):
         one = _of_one(results, first)
-        return replace(one, under=(*one.under, *_without_results(results)))
-    tables = (heat(results, each, _place_text(each.place) if len(every) > 1 else "") for each in every[:SETTINGS_MAX])
+        others = (f"{name}: {sentence_of(each, *each.choices.groups)}" for name, each in named(every)[1:])
+        return replace(one, under=(*one.under, *others, *_without_results(results)))
+    places = named(every)
+    tables = (heat(results, each, name) for name, each in places[:SETTINGS_MAX])
+    under = filter(None, (_counts(first), _for_n(first))) if len(every) == 1 else (_counts_there(*p) for p in places)
+    near = _near(first.choices) if len(every) == 1 else ""
+    notes = (near, NOTE, _fitted(first.choices, results.data))
     return ExploreAnswer(
-        eyebrow(first.place),
-        sentence(first),
-        (*filter(None, (_counts(first), _for_n(first))), *_without_results(results)),
-        (*tables, matrix_table(results, first)),
-        tuple(filter(None, (_near(first.choices), NOTE, _fitted(first.choices, results.data)))),
-        tuple(_count_links(results, first)),
+        eyebrow(*(each.place for each in every)),
+        sentence(first) if len(every) == 1 else _sentence_of_several(places),
+        (*under, *_without_results(results)),
+        (*tables, matrix_table(results, first, places[0][0])),
+        tuple(filter(None, notes)),
+        tuple(_count_links(results, first)) if len(every) == 1 else (),
     )
+
+
+def named(every: Sequence[Setting]) -> list[tuple[str, Setting]]:
+    """Return the settings with what distinguishes them: the device, the cache state, or both; empty for one setting."""
+    devices, caches = ({each.place[i] for each in every} for i in (0, 1))
+    return [
+        (", ".join((*([short(device)] if len(devices) > 1 else []), *([cache] if len(caches) > 1 else []))), each)
+        for each in every
+        for device, cache in [each.place]
+    ]
+
+
+def _sentence_of_several(places: Sequence[tuple[str, Setting]]) -> str:
+    """Return the mean speedup of a choice for each matrix in each of the first settings."""
+    rivals = dict.fromkeys(each.in_sentence for _, each in places)
+    gains = (
+        f"{units.speedup((each.choices.advised or each.choices.best).mean)} ({name})" for name, each in places[:NAMED]
+    )
+    over = next(iter(rivals)) if len(rivals) == 1 else "its baseline"
+    return f"Mean speedup of a format for each matrix over {over}: {', '.join(gains)}."
+
+
+def _counts_there(name: str, setting: Setting) -> str:
+    """Return the counts of the best kernel in one of several settings."""
+    best, what = setting.choices.best, "best Sparsight" if setting.choices.sparsight else "fastest"
+    gain = f"{what} kernel {units.speedup(best.mean)} over {setting.full_rival}"
+    return f"{name}: {gain}. It is {wins(best.counts, 'matrices')}."
 
 
 def _count_links(results: Results, setting: Setting) -> Iterator[tuple[str, str]]:
@@ -88,13 +123,11 @@ def _of_noise(results: Results) -> ExploreAnswer | None:
     return None
 
 
-def eyebrow(place: Place) -> str:
+def eyebrow(*places: Place) -> str:
     """Return what was measured, and where."""
-    return f"Formats · SpMV y = Ax in fp64 · {short(place[0])} · {place[1]} cache"
-
-
-def _place_text(place: Place) -> str:
-    return f"{short(place[0])}, {place[1]}"
+    devices, caches = (dict.fromkeys(names) for names in zip(*places, strict=True))
+    where = f"{', '.join(map(short, devices))} · {' and '.join(caches)} cache"
+    return f"Formats · SpMV y = Ax in fp64 · {where}"
 
 
 def sentence(setting: Setting) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import urlencode
 
 from gpu_engine.findings.data import TRANSPOSE
-from gpu_engine.findings.formats.for_n import best, break_even, total_s
+from gpu_engine.findings.formats.for_n import break_even, cost_of, total_s
 from gpu_engine.findings.ranking import rank
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
@@ -68,24 +68,29 @@ def _page_of(results: Results, setting: Setting, matrix: str) -> str:
 
 
 def sentence_of(setting: Setting, matrix: str) -> str:
-    """Return the fastest kernel of a matrix, its speedup, and from how many SpMVs on it pays."""
+    """Return the fastest kernel of a matrix, its speedup, and from how many SpMVs on it pays against CSR."""
     fastest = setting.choices.fastest
     m, verdict = fastest.measurements[matrix], fastest.verdicts[matrix]
-    rival = setting.in_sentence
-    if m.kernel == setting.choices.baseline:
+    rival = setting.in_sentence_on(matrix)
+    if m is setting.choices.baselines[matrix]:
         name = rival if rival == m.kernel else capital(rival)
         return f"{name} is fastest: {units.seconds(m.median_s)} per SpMV."
     gain = f"speedup {units.speedup(verdict.ratio)} over {rival}"
     if verdict.kind != "faster":
         return f"{m.kernel} has the least time, but is not measurably faster than {rival}."
-    cost = next((each for each in setting.costs[matrix] if each.kernel == m.kernel), None)
-    pays = break_even(cost, setting.rival(matrix)) if cost else None
     tied = len(rank(setting.choices.groups[matrix]).leaders) > 1
-    text = f"{m.kernel} {'ties for fastest' if tied else 'is fastest'}, {gain}"
-    when = (
-        f" Conversion pays off against {setting.short_rival} from {numbers_text(pays)} on." if pays and pays > 1 else ""
-    )
-    return f"{text}.{when}"
+    return f"{m.kernel} {'ties for fastest' if tied else 'is fastest'}, {gain}.{_pays(setting, matrix, m)}"
+
+
+def _pays(setting: Setting, matrix: str, m: Measurement) -> str:
+    """Return from how many SpMVs on a conversion pays against CSR, as the page of the matrix does."""
+    cost, decision = cost_of(m), setting.decisions[matrix]
+    if cost is None or decision is None or decision.csr is None or not decision.has_conversions:
+        return ""
+    pays = break_even(cost, decision.csr)
+    if pays is None or pays == 1:
+        return ""
+    return f" Conversion pays off against {decision.csr.kernel} from {numbers_text(pays)} on."
 
 
 def _evidence(setting: Setting, matrix: str) -> str:
@@ -94,7 +99,7 @@ def _evidence(setting: Setting, matrix: str) -> str:
     m, verdict = fastest.measurements[matrix], fastest.verdicts[matrix]
     reproducible = {True: "bitwise reproducible", False: "not bitwise reproducible", None: ""}
     parts = (
-        "" if m.kernel == setting.choices.baseline else f"Verdict: {verdict_text(verdict.kind)}",
+        "" if m is setting.choices.baselines[matrix] else f"Verdict: {verdict_text(verdict.kind)}",
         f"{units.count(m.rounds)} rounds" if m.rounds else "",
         reproducible[m.details.is_reproducible],
     )
@@ -103,12 +108,16 @@ def _evidence(setting: Setting, matrix: str) -> str:
 
 
 def _for_n(setting: Setting, matrix: str) -> str:
-    """Return the kernel with the least time for n SpMVs."""
-    cost = setting.chosen(matrix)
-    if cost is None:
+    """Return the kernel to take for n SpMVs, as the page of the matrix does; empty without conversion times."""
+    decision = setting.decisions[matrix]
+    if decision is None or not decision.has_conversions:
         return ""
-    total = units.seconds(total_s(cost, setting.n))
-    return f"For {numbers_text(setting.n)} with conversion, {cost.kernel} takes the least time: {total}."
+    kernel, for_n = decision.kernel.kernel, f"For {numbers_text(setting.n)} with conversion"
+    total = units.seconds(total_s(decision.kernel, setting.n))
+    if decision.keeps_csr:
+        return f"{for_n}, keep CSR: {kernel} takes {total}."
+    gain = f", speedup {units.ratio(decision.speedup)} over {decision.csr.kernel}" if decision.csr else " in all"
+    return f"{for_n}, take {kernel}: {total}{gain}."
 
 
 def _dots(setting: Setting, matrix: str) -> Dots:
@@ -146,10 +155,9 @@ def _over(time_s: float | None, best_s: float) -> float | None:
 
 
 def _lines(setting: Setting, matrix: str) -> Iterator[Lines]:
-    costs = setting.costs[matrix]
-    rival = setting.rival(matrix)
-    if rival.convert_s is not None and best(costs, setting.n):
-        yield over_n(costs, setting.n, rival)
+    decision = setting.decisions[matrix]
+    if decision and decision.has_conversions and len(decision.costs) > 1:
+        yield over_n(decision.costs, setting.n, decision.csr or decision.kernel)
 
 
 def _advice(setting: Setting, matrix: str) -> Sequence[tuple[str, str]]:

@@ -33,7 +33,6 @@ from web.studies.answers.formats_settings import (
     numbers_text,
     opened,
 )
-from web.studies.answers.wording import interval
 
 ROWS_MAX = 8
 """Number of kernels that are not folded."""
@@ -82,8 +81,11 @@ def heat(results: Results, setting: Setting, name: str) -> Heat:
     )
 
 
-def matrix_table(results: Results, setting: Setting) -> MatrixTable:
-    """Return the matrices of a setting with the verdict of the address, the largest speedup first."""
+def matrix_table(results: Results, setting: Setting, name: str) -> MatrixTable:
+    """Return the matrices of a setting with the verdict of the address, the largest speedup first.
+
+    name  of the setting, if there are several; else empty
+    """
     choices, verdict = setting.choices, results.data.choice(VERDICT_PARAMETER.name)
     columns = [choice for choice in choices.kernels if len(choice.verdicts) == len(choices.groups)][:CELLS_MAX]
     (sort,) = results.selection.sort or ("-best",)
@@ -94,8 +96,9 @@ def matrix_table(results: Results, setting: Setting) -> MatrixTable:
     ]
     unfolded = len(rows) if verdict else MATRICES_MAX
     number = f"{len(rows)} of {len(choices.groups) + len(choices.busy)}" if verdict else str(len(rows))
+    where, what = f" on {name}" if name else "", "too noisy to rank" if verdict == NOISY else _order(sort)
     return MatrixTable(
-        f"{number} matrices, {'too noisy to rank' if verdict == NOISY else _order(sort)}",
+        f"{number} matrices{where}, {what}",
         setting.short_rival,
         "best Sparsight" if choices.sparsight else "fastest",
         f"for {numbers_text(setting.n)}",
@@ -206,7 +209,7 @@ def _row(choice: Choice, choices: Choices, ordered: Sequence[str], name: str = "
         color,
         form,
         units.speedup(choice.mean),
-        interval(ends),
+        units.ratio_interval(ends),
         choice.wins,
         tuple(_cell(choice, choices, i) for i in ordered),
         f"on {number}" if number < total else "",
@@ -218,7 +221,7 @@ def _baseline_row(setting: Setting, ordered: Sequence[str]) -> HeatRow:
     choices = setting.choices
     color, form = mark_of(choices.baseline)
     steps = (step_of(_slowdown(choices, i, choices.baselines[i])) for i in ordered)
-    return HeatRow(choices.baseline, color, form, units.speedup(1.0), "", None, tuple(steps))
+    return HeatRow(setting.row_name, color, form, units.speedup(1.0), "", None, tuple(steps))
 
 
 def _cell(choice: Choice, choices: Choices, matrix: str) -> int:

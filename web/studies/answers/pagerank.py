@@ -1,78 +1,34 @@
 """Answer of PageRank: does adaptive precision pay, does refinement, and on how many graphs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.pagerank.adaptive import Pair, Tally, is_noisy, pairs_of, papers_pairs
-from gpu_engine.findings.pagerank.runs import KINDS, Run, RunGroup, place_of, power, run_groups, tolerance, triangles
+from gpu_engine.findings.pagerank.adaptive import Pair, Tally, is_noisy
+from gpu_engine.findings.pagerank.runs import Run, RunGroup, power, tolerance, triangles
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.text import units
 from gpu_engine.text.words import amount, capital
 from web.device_labels import short
 from web.explore import ExploreAnswer
 from web.plots.axis import Axis, log_axis
-from web.plots.dots import Dot, DotRow, Dots, DotValue, Series
+from web.plots.dots import Dot, DotRow, Dots, DotValue
 from web.results import Results
-from web.studies.answers.wording import YES, interval, is_open, measured_on, opened, wins
-
-ADAPTIVE, REFINED = KINDS
-PAPERS = "paper’s kernels vs own fp64"
-FP64_RUN = "fastest fp64 run"
-PAPERS_FP64 = "paper’s fp64 run"
-"""Baseline of PAPERS, which has an axis of its own; FP64_RUN is that of all others."""
-OWN_KERNELS = "the paper’s own fp64 kernels"
-
-SERIES: Mapping[str, Series] = {
-    ADAPTIVE: Series(
-        ADAPTIVE,
-        "circle",
-        "of-none",
-        "The method of the paper: values in two or four segments, of which early iterations read fewer. Over the "
-        "fastest fp64 run.",
-    ),
-    REFINED: Series(
-        REFINED, "diamond", "of-none", "Corrections of the ranks in 32 or 64 bits. Over the fastest fp64 run."
-    ),
-    PAPERS: Series(
-        PAPERS,
-        "triangle",
-        "of-none",
-        "Adaptive precision with the unfused kernels of the paper, over the same kernels in fp64. They are slower than "
-        "the fastest fp64 run.",
-    ),
-}
-"""Kind of comparison → its entry in the legend: the form of its marks, whose hue is the verdict."""
-
-
-@dataclass(frozen=True, slots=True)
-class Comparisons:
-    """All pairs on one device: on whole matrices, or only on lower triangles; pairs by kind of SERIES."""
-
-    device: str
-    triangle: str
-    pairs: Mapping[str, tuple[Pair, ...]]
-
-    @property
-    def tallies(self) -> dict[str, Tally]:
-        """Tally by kind, without kinds that have no pair."""
-        return {kind: Tally(pairs) for kind, pairs in self.pairs.items() if pairs}
-
-    def of(self, group: RunGroup) -> dict[str, Pair]:
-        """Return the pairs of a graph by kind."""
-        return {kind: pair for kind, pairs in self.pairs.items() for pair in pairs if pair.full in group.runs}
-
-
-def comparisons(data: StudyData) -> list[Comparisons]:
-    """Return the comparisons by device and triangle, whole matrices first."""
-    pairs, papers = pairs_of(data), papers_pairs(data)
-    places = dict.fromkeys((group.triangle != "full", group.device, group.triangle) for group in run_groups(data))
-    made = []
-    for _, device, triangle in sorted(places, key=lambda place: place[0]):
-        place = place_of(device, triangle)
-        kinds = {kind: tuple(pairs.get((kind, place), ())) for kind in KINDS} | {PAPERS: tuple(papers.get(place, ()))}
-        made.append(Comparisons(device, triangle, kinds))
-    return [each for each in made if each.tallies]
+from web.studies.answers.pagerank_comparisons import (
+    A_NAME,
+    ADAPTIVE,
+    FP64_RUN,
+    OWN_KERNELS,
+    PAPERS,
+    PAPERS_FP64,
+    REFINED,
+    SERIES,
+    Comparisons,
+    all_groups,
+    comparisons,
+    groups_of,
+    kinds_of_axes,
+)
+from web.studies.answers.wording import YES, is_open, measured_on, opened, wins
 
 
 def explore(results: Results) -> ExploreAnswer | None:
@@ -92,13 +48,16 @@ def explore(results: Results) -> ExploreAnswer | None:
             if each.device == first.device
             for kinds in kinds_of_axes(each.tallies)
         ),
-        notes=(*_notes(first, results.data), *(note for each in others for note in _other(each, first.device))),
+        notes=(
+            *_notes(first, results.data),
+            *(note for each in others for note in _other(each, first.device, results.data)),
+        ),
     )
 
 
 def _eyebrow(known: Sequence[Comparisons], data: StudyData) -> str:
     first = known[0]
-    run = _groups(first, data)[0].runs[0]
+    run = groups_of(first, data)[0].runs[0]
     damping = run.measurement.axes.get("damping", "0.85")
     epsilon = power(tolerance(run, 1))
     graphs = ", ".join(_amount(each, data) for each in known if each.device == first.device)
@@ -107,19 +66,10 @@ def _eyebrow(known: Sequence[Comparisons], data: StudyData) -> str:
 
 def _amount(each: Comparisons, data: StudyData) -> str:
     """Return the number of graphs: `12 whole matrices`, or `10 lower triangles`."""
-    number = len(_groups(each, data))
+    number = len(groups_of(each, data))
     return amount(
         number, *(("whole matrix", "whole matrices") if each.triangle == "full" else (f"{each.triangle} triangle",))
     )
-
-
-def _all_groups(first: Comparisons, data: StudyData) -> list[RunGroup]:
-    return [group for group in run_groups(data) if (group.device, group.triangle) == (first.device, first.triangle)]
-
-
-def _groups(first: Comparisons, data: StudyData) -> list[RunGroup]:
-    """Return the groups of the graphs with a pair."""
-    return [group for group in _all_groups(first, data) if first.of(group)]
 
 
 def _sentence(tallies: Mapping[str, Tally], device: str) -> str:
@@ -160,7 +110,7 @@ def _under(tallies: Mapping[str, Tally]) -> tuple[str, ...]:
 
 
 def _mean_and_interval(tally: Tally) -> str:
-    ends = f" (95{units.THIN}% CI {interval(tally.interval)})" if tally.interval else ""
+    ends = f" (95{units.THIN}% CI {units.ratio_interval(tally.interval)})" if tally.interval else ""
     return f"{units.ratio(tally.mean)}{ends}"
 
 
@@ -171,17 +121,10 @@ def _baseline_text(papers: Tally) -> str:
     return f"{capital(OWN_KERNELS)} take {units.ratio(mean)} the time of the {FP64_RUN}{up_to}."
 
 
-def kinds_of_axes(tallies: Iterable[str]) -> list[list[str]]:
-    """Return the kinds that share an axis, because they have the same baseline."""
-    known = list(tallies)
-    axes = ([kind for kind in known if kind != PAPERS], [kind for kind in known if kind == PAPERS])
-    return [kinds for kinds in axes if kinds]
-
-
 def _picture(each: Comparisons, kinds: Sequence[str], results: Results) -> Dots:
     """Return a row per graph with a pair of these kinds, the largest first speedup first, and the means."""
     axis, baseline = _axis(each, kinds), PAPERS_FP64 if kinds == [PAPERS] else FP64_RUN
-    graphs = [(group, pairs) for group in _groups(each, results.data) if (pairs := _pairs(each, group, kinds))]
+    graphs = [(group, pairs) for group in groups_of(each, results.data) if (pairs := _pairs(each, group, kinds))]
     graphs.sort(key=lambda graph: _order(graph[1]))
     rows = [_row(group, pairs, kinds, axis, results) for group, pairs in graphs]
     means = [_mean(kind, each.tallies[kind], kinds, axis) for kind in kinds] if len(rows) > 1 else []
@@ -214,8 +157,9 @@ def _order(pairs: Mapping[str, Pair]) -> tuple[bool, float]:
 
 
 def _row(group: RunGroup, pairs: Mapping[str, Pair], kinds: Sequence[str], axis: Axis, results: Results) -> DotRow:
+    name = results.data.matrix(group.matrix_id).name
     return DotRow(
-        name=results.data.matrix(group.matrix_id).name,
+        name=name,
         href=opened(results, group.matrix_id),
         dots=tuple(_dot(kind, pairs[kind], axis) for kind in kinds if kind in pairs),
         values=(
@@ -223,6 +167,7 @@ def _row(group: RunGroup, pairs: Mapping[str, Pair], kinds: Sequence[str], axis:
             *(_value(pairs.get(kind)) for kind in kinds),
         ),
         is_open=is_open(results, group.matrix_id),
+        note=A_NAME if name.partition(" ")[0] in ADAPTIVE.split() else "",
     )
 
 
@@ -238,18 +183,18 @@ def time_value(run: Run | None) -> DotValue:
 
 def _value(pair: Pair | None) -> DotValue:
     """Return the speedup of a pair with its verdict."""
-    return DotValue(f"{pair.speedup:.2f}", pair.verdict) if pair else DotValue(units.MISSING)
+    return DotValue(units.ratio_beside_verdict(pair.speedup), pair.verdict) if pair else DotValue(units.MISSING)
 
 
 def _mean(kind: str, tally: Tally, kinds: Sequence[str], axis: Axis) -> DotRow:
     """Return the row of a mean; its number stands in the column of its kind."""
     low, high = tally.interval or (None, None)
     values = (
-        DotValue(f"{tally.mean:.2f}", low_high=interval(tally.interval)) if each == kind else DotValue("")
+        DotValue(f"{tally.mean:.2f}", low_high=units.ratio_interval(tally.interval)) if each == kind else DotValue("")
         for each in kinds
     )
     dot = axis.dot(tally.mean, SERIES[kind].form, "of-none", low=low, high=high)
-    return DotRow(f"mean, {kind.partition(' vs ')[0]}", "", (dot,), (DotValue(""), *values), is_summary=True)
+    return DotRow(f"mean, {kind}", "", (dot,), (DotValue(""), *values), is_summary=True)
 
 
 def _notes(first: Comparisons, data: StudyData) -> tuple[str, ...]:
@@ -263,17 +208,35 @@ def _notes(first: Comparisons, data: StudyData) -> tuple[str, ...]:
             outside = [data.matrix(pair.matrix_id).name for pair in tally.pairs if pair not in inside]
             mean = units.ratio(Tally(tuple(inside)).mean)
             notes.append(f"{capital(kind)} without {join(outside, NAMED)}: {mean}.")
-    noisy = [group for group in _all_groups(first, data) if is_noisy(group)]
+    noisy = [group for group in all_groups(first, data) if is_noisy(group)]
     if noisy:
         notes.append(f"Timings of {amount(len(noisy), 'more graph')} are too noisy to compare.")
-    if len(_groups(first, data)) > 1:
+    notes.append(_threshold_note(pair for tally in tallies.values() for pair in tally.pairs))
+    if len(groups_of(first, data)) > 1:
         notes.append("Mean: geometric mean, with a bootstrapped 95 % CI over the graphs.")
     return tuple(notes)
 
 
-def _other(each: Comparisons, first: str) -> list[str]:
+def _threshold_note(pairs: Iterable[Pair]) -> str:
+    """Return within which differences two runs are equal."""
+    thresholds = [pair.threshold for pair in pairs]
+    ends = dict.fromkeys((units.percent(min(thresholds)), units.percent(max(thresholds))))
+    return f"Equal: the difference is within the noise threshold of the graph ({' to '.join(ends)})."
+
+
+def _other(each: Comparisons, first: str, data: StudyData) -> list[str]:
     """Return a sentence per kind on lower triangles, or on another device than the first one."""
     device = measured_on(each.device) if each.device != first else ""
     where = capital(", ".join(filter(None, (device, triangles(each.triangle)))))
     tallies = each.tallies.items()
-    return [f"{where}: {kind} {units.ratio(tally.mean)}, {wins(tally.verdicts, 'graphs')}." for kind, tally in tallies]
+    return [
+        f"{where}: {kind} {units.ratio(tally.mean)}, {wins(tally.verdicts, 'graphs')}.{_without(each, kind, data)}"
+        for kind, tally in tallies
+    ]
+
+
+def _without(each: Comparisons, kind: str, data: StudyData) -> str:
+    """Return why graphs lack a kind, if only the kernels of the paper ran on them; empty if none does."""
+    groups = [each.of(group) for group in groups_of(each, data)]
+    number = sum(kind not in pairs and PAPERS in pairs for pairs in groups)
+    return f" On {amount(number, 'other', 'others')} only the paper’s kernels ran." if number else ""

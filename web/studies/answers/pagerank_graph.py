@@ -15,7 +15,8 @@ from web.explore import Drawer
 from web.plots.axis import Axis, log_axis
 from web.plots.dots import DotRow, Dots, DotValue
 from web.results import Results
-from web.studies.answers.pagerank import (
+from web.studies.answers.pagerank import time_value
+from web.studies.answers.pagerank_comparisons import (
     ADAPTIVE,
     FP64_RUN,
     OWN_KERNELS,
@@ -26,9 +27,8 @@ from web.studies.answers.pagerank import (
     Comparisons,
     comparisons,
     kinds_of_axes,
-    time_value,
 )
-from web.studies.answers.wording import alone, interval, measured_on
+from web.studies.answers.wording import alone, measured_on
 
 BITS = 64
 """Bits of a value in all segments."""
@@ -75,7 +75,7 @@ def _sentence(pairs: Mapping[str, Pair]) -> str:
     base = OWN_KERNELS if kind == PAPERS else f"the {FP64_RUN}"
     name = SERIES[ADAPTIVE if kind == PAPERS else kind].name.capitalize()
     word = verdict_text(pair.verdict)
-    return f"{name} takes {time}, {base} {full}: {word}, {units.ratio(pair.speedup)}."
+    return f"{name} takes {time}, {base} {full}: {word}, {units.judged_ratio(pair.speedup)}."
 
 
 def _under(pairs: Mapping[str, Pair]) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def _runs(group: RunGroup, pairs: Mapping[str, Pair]) -> Iterator[Dots]:
 def _compared(kind: str, pair: Pair, axis: Axis) -> DotRow:
     low, high = pair.interval or (None, None)
     dot = axis.dot(pair.speedup, SERIES[kind].form, pair.verdict, low=low, high=high)
-    speedup = DotValue(f"{pair.speedup:.2f}", pair.verdict)
+    speedup = DotValue(units.ratio_beside_verdict(pair.speedup), pair.verdict)
     return DotRow(kind, "", (dot,), (*_iterations_and_time(pair.other), speedup))
 
 
@@ -121,8 +121,9 @@ def _facts(group: RunGroup, pairs: Mapping[str, Pair], data: StudyData) -> tuple
     facts = []
     for kind, pair in pairs.items():
         over = f"over {group.label(pair.full)}" if kind == PAPERS else ""
-        ends = interval(pair.interval)
-        texts = (group.label(pair.other), over, f"95 % CI {ends}" if ends else "", schedule_text(pair.other))
+        ends = units.ratio_interval(pair.interval, beside_verdict=True)
+        threshold = f"noise threshold {units.percent(pair.threshold)}"
+        texts = (group.label(pair.other), over, f"95 % CI {ends}" if ends else "", threshold, schedule_text(pair.other))
         facts.append((kind, "; ".join(filter(None, texts))))
     if group.fastest_full:
         facts.insert(0, (FP64_RUN, group.label(group.fastest_full)))

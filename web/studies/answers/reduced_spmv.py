@@ -15,7 +15,7 @@ from web.explore import Drawer, ExploreAnswer
 from web.plots.axis import Axis, log_axis
 from web.plots.dots import Dot, DotRow, Dots, DotValue, Series
 from web.results import Results
-from web.studies.answers.wording import YES, alone, interval, is_open, measured_on, opened, wins
+from web.studies.answers.wording import YES, alone, is_open, measured_on, opened, wins
 
 HALF, QUARTER = 2, 4
 """Segments of a value whose first one has half, or a quarter, of its bits."""
@@ -129,14 +129,14 @@ def _dot(operands: Operands, each: Pair, axis: Axis) -> Dot:
 
 
 def _value(each: Pair | None) -> DotValue:
-    return DotValue(f"{each.speedup:.2f}", each.verdict) if each else DotValue(units.MISSING)
+    return DotValue(units.ratio_beside_verdict(each.speedup), each.verdict) if each else DotValue(units.MISSING)
 
 
 def _mean(operands: Operands, by_operands: Mapping[Operands, Tally], axis: Axis) -> DotRow:
     one = by_operands[operands]
     low, high = one.interval or (None, None)
     values = (
-        DotValue(f"{one.mean:.2f}", low_high=interval(one.interval)) if each == operands else DotValue("")
+        DotValue(f"{one.mean:.2f}", low_high=units.ratio_interval(one.interval)) if each == operands else DotValue("")
         for each in by_operands
     )
     dot = axis.dot(one.mean, SERIES[operands].form, "of-none", low=low, high=high)
@@ -176,7 +176,7 @@ def _all_pairs(setting: Setting, group: ProductGroup) -> list[Named]:
 def _drawer(group: ProductGroup, rows: list[Named], results: Results) -> Drawer:
     layout, _, operands, first = rows[0]
     axis = log_axis(each.speedup for *_, each in rows)
-    of, speedup = "" if operands == "both" else f", {SERIES[operands].name}", units.ratio(first.speedup)
+    of, speedup = "" if operands == "both" else f", {SERIES[operands].name}", units.judged_ratio(first.speedup)
     return Drawer(
         title=results.data.matrix(group.matrix_id).name,
         eyebrow=" · ".join(filter(None, (measured_on(group.device), triangles(group.triangle)))),

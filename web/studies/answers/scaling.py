@@ -53,7 +53,7 @@ def explore(results: Results) -> ExploreAnswer | None:
     return ExploreAnswer(
         eyebrow=_eyebrow(first),
         sentence=sentence(first),
-        under=under(first),
+        under=under(first, results.data),
         pictures=(_picture(first, results),),
         notes=(
             *_notes(first, results.data),
@@ -71,11 +71,15 @@ def _eyebrow(first: Machine) -> str:
 
 
 def _by_matrix(first: Machine) -> dict[str, dict[str, Scaled]]:
-    """Return the workloads by matrix id; matrices with the most workloads first."""
+    """Return the workloads by matrix id; matrices with the most workloads first, then those with the rarest one."""
     by_matrix: dict[str, dict[str, Scaled]] = {}
     for each in first.scaled:
         by_matrix.setdefault(each.group.matrix_id, {})[each.group.work] = each
-    return dict(sorted(by_matrix.items(), key=lambda item: -len(item[1])))
+
+    def order(item: tuple[str, Mapping[str, Scaled]]) -> tuple[int, int]:
+        return -len(item[1]), min(len(first.of(work)) for work in item[1])
+
+    return dict(sorted(by_matrix.items(), key=order))
 
 
 def _picture(first: Machine, results: Results) -> Dots:
@@ -87,7 +91,7 @@ def _picture(first: Machine, results: Results) -> Dots:
     hidden = len(by_matrix) - len(visible)
     between = sorted({number for each in first.scaled for number in _numbers(each)} - {1, first.devices})
     small = f"small: {', '.join(units.count(number) for number in between)} devices" if between else ""
-    more = f"{amount(hidden, 'more matrix', 'more matrices')} below" if hidden else ""
+    more = f"{amount(hidden, 'more matrix', 'more matrices')} under Verdicts" if hidden else ""
     return Dots(
         heading=f"Speedup of {devices_in_words(first.devices, first.virtual)} over one",
         series=tuple(SERIES[work] for work in works),
@@ -140,7 +144,7 @@ def _value(work: str, of_works: Mapping[str, Scaled]) -> DotValue:
         return DotValue(units.MISSING)
     scaled = of_works[COLD if work == EQUAL_ROWS else work]
     m = scaled.equal_rows if work == EQUAL_ROWS else scaled.fastest[1]
-    return DotValue(f"{gain.value:.2f}", gain.kind, units.seconds(m.median_s) if m else "")
+    return DotValue(units.ratio_beside_verdict(gain.value), gain.kind, units.seconds(m.median_s) if m else "")
 
 
 def _notes(first: Machine, data: StudyData) -> tuple[str, ...]:
@@ -212,7 +216,7 @@ def _drawer(machine: Machine, matrix_id: str, of_works: Mapping[str, Scaled], re
 
 def _matrix_sentence(machine: Machine, of_works: Mapping[str, Scaled]) -> str:
     parts = [
-        f"{WORKS[work]} {units.ratio(gain.value)} ({verdict_text(gain.kind)})"
+        f"{WORKS[work]} {units.judged_ratio(gain.value)} ({verdict_text(gain.kind)})"
         for work in WORKS
         if (gain := _speedup(work, of_works))
     ]
@@ -237,7 +241,8 @@ def _by_devices(of_works: Mapping[str, Scaled]) -> Dots:
     for work, number, gain, m in runs:
         series = SERIES[work]
         dot = axis.dot(gain.value, series.form, series.color, low=gain.low, high=gain.high)
-        values = DotValue(units.seconds(m.median_s)), DotValue(f"{gain.value:.2f}", gain.kind if number > 1 else "")
+        speedup = DotValue(units.ratio_beside_verdict(gain.value), gain.kind if number > 1 else "")
+        values = DotValue(units.seconds(m.median_s)), speedup
         name = f"{WORKS[work]}, {amount(number, 'device')}"
         rows.append(DotRow(name, "", (dot,), values, color=series.color, form=series.form))
     heads = ("time", "speedup")

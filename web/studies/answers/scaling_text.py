@@ -6,41 +6,72 @@ from collections.abc import Sequence
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.scaling.answer import Machine, Scaled
-from gpu_engine.findings.scaling.cases import COLD, STAYING, WORKS
+from gpu_engine.findings.scaling.cases import COLD, ITERATE, RESIDENT, STAYING, WORKS
 from gpu_engine.text import units
 from gpu_engine.text.words import amount, capital
 from gpu_engine.verdicts.verdict import verdict_text
-from web.studies.answers.wording import RANGE
 
 QUESTION = "Do more devices pay?"
 
 
 def sentence(first: Machine) -> str:
-    """Return yes or no with the ranges of speedups, and the numbers of matrices if they are not the same ones."""
+    """Return yes or no with the ranges of speedups, and the numbers of matrices if they are not the same ones.
+
+    SpMVs without exchange and iterations with exchange are two answers.
+    """
     if first.virtual:
         return f"{QUESTION} Simulated ones cannot tell, because CPU threads stand in for GPUs."
+    without, exchanging = first.of(RESIDENT), first.of(ITERATE)
+    if without and exchanging:
+        both = f"SpMVs without exchange {_range(without)}, iterations with exchange {_range(exchanging)}"
+        return f"{QUESTION} {_yes((*without, *exchanging))}: {both} with {amount(first.devices, 'device')}."
     staying, cold = first.of(_staying(first)), first.of(COLD)
     number = f"with {amount(first.devices, 'device')}"
     if not staying or not cold:
-        what = "if the matrix stays on them" if staying else "from the host"
+        what = _if_staying(first) if staying else "from the host"
         return f"{QUESTION} {_yes(staying or cold)} {what}: {_range(staying or cold)} {number}."
     also = "and" if _yes(cold) == _yes(staying) else "but"
     of_staying, of_cold = _on(staying, cold)
-    begin = f"{QUESTION} {_yes(staying)} if the matrix stays on them: {_range(staying)}{of_staying or f' {number}'}"
+    begin = f"{QUESTION} {_yes(staying)} {_if_staying(first)}: {_range(staying)}{of_staying or f' {number}'}"
     return f"{begin}, {also} {_range(cold)} from the host{of_cold}."
 
 
-def under(first: Machine) -> tuple[str, ...]:
-    """Return the workloads that the sentence leaves out, and what equal nonzeros bring."""
-    texts = []
-    for work in first.works if first.virtual else STAYING:
-        scaled = first.of(work)
-        if scaled and work != _staying(first):
-            texts.append(f"{capital(WORKS[work])}: {_range(scaled)}, {_count(scaled)}.")
+def under(first: Machine, data: StudyData) -> tuple[str, ...]:
+    """Return the workloads that the sentence leaves out, where fewer devices are faster, and what balance brings."""
+    texts = [
+        f"{capital(WORKS[work])}: {_range(scaled)}, {_count(scaled)}."
+        for work in first.works
+        if (scaled := first.of(work)) and work not in _in_sentence(first)
+    ]
+    texts += _fewer(first, data)
     if first.balance_gain and not first.virtual:
         gain = units.ratio(first.balance_gain)
         texts.append(f"From the host: speedup {gain} over equal rows sent by one thread, the baseline of the paper.")
     return tuple(texts)
+
+
+def _in_sentence(first: Machine) -> tuple[str, ...]:
+    """Return the workloads of the sentence."""
+    if first.virtual:
+        return ()
+    return (RESIDENT, ITERATE) if {RESIDENT, ITERATE} <= {*first.works} else (_staying(first), COLD)
+
+
+def _fewer(first: Machine, data: StudyData) -> list[str]:
+    """Return a sentence per matrix and number of devices on the workloads that fewer devices run faster."""
+    works: dict[tuple[int, str], list[str]] = {}
+    for each in first.scaled if not first.virtual else ():
+        if number := each.fewer:
+            works.setdefault((number, each.group.matrix_id), []).append(WORKS[each.group.work])
+    return [
+        f"{amount(number, 'device')} are faster than {first.devices} on {data.matrix(matrix_id).name}: {join(of)}."
+        for (number, matrix_id), of in works.items()
+    ]
+
+
+def _if_staying(first: Machine) -> str:
+    """Return the condition of the answer if the matrix stays on the devices."""
+    return "if the matrix stays on them, without exchange" if _staying(first) == RESIDENT else "if the matrix stays"
 
 
 def ranges(machine: Machine) -> str:
@@ -71,15 +102,17 @@ def _yes(scaled: Sequence[Scaled]) -> str:
 def _range(scaled: Sequence[Scaled]) -> str:
     """Return the smallest and the largest speedup: `3.00–3.80 ×`."""
     values = sorted(each.speedup.value for each in scaled)
-    low, high = f"{values[0]:.2f}", units.ratio(values[-1])
-    return high if high.startswith(low) else f"{low}{RANGE}{high}"
+    low, high = units.ratio_beside_verdict(values[0]), units.judged_ratio(values[-1])
+    return high if high.startswith(low) else f"{low}{units.RANGE}{high}"
 
 
 def _count(scaled: Sequence[Scaled]) -> str:
     """Return on how many matrices more devices are faster; if on none, the most frequent verdict instead."""
     verdicts = Counter(each.speedup.kind for each in scaled)
     kind = "faster" if verdicts["faster"] else verdicts.most_common(1)[0][0]
-    return f"{verdict_text(kind)} on {verdicts[kind]} of {amount(len(scaled), 'matrix', 'matrices')}"
+    of = "" if verdicts[kind] == len(scaled) else f"{verdicts[kind]} of "
+    every = "all " if not of and len(scaled) > 1 else ""
+    return f"{verdict_text(kind)} on {of}{every}{amount(len(scaled), 'matrix', 'matrices')}"
 
 
 def _ids(scaled: Sequence[Scaled]) -> frozenset[str]:

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 from gpu_engine.findings.pagerank.adaptive import Tally
 from gpu_engine.findings.solvers.answer import LIBRARY_NAMES, Answer, Compared, answers
-from gpu_engine.findings.solvers.consistent import conversions_differ
+from gpu_engine.findings.solvers.consistent import ConversionSpread, conversion_spread
+from gpu_engine.findings.solvers.groups import base_text
 from gpu_engine.findings.solvers.systems import conditions_text, system_texts
 from gpu_engine.solvers.gmres import RESTART
 from gpu_engine.text import units
@@ -25,9 +26,7 @@ SERIES: Mapping[str, Series] = {
 
 KERNEL, TOTAL = "kernel", "one solve"
 
-ONCE = (
-    "Conversions were timed once per group here, and vary between groups. The least time of a matrix and kernel counts."
-)
+UNCHANGED = "with the matrix as it is"
 
 
 def explore(results: Results) -> ExploreAnswer | None:
@@ -71,16 +70,23 @@ def _counts(answer: Answer) -> str:
     many = f"Many solves with one conversion: {units.ratio(answer.many.mean)}, {wins(answer.many.verdicts, 'solves')}."
     text = f"It is {wins(answer.tally.verdicts, 'solves')}. {many}"
     paying, known = answer.paying
-    against = " or ".join(answer.csr_kernels)
-    return f"{text} Another format pays back in {paying} of {known}, against {against}." if known else text
+    return f"{text} Another format pays back in {paying} of {known}, against {_base(answer)}." if known else text
+
+
+def _base(answer: Answer) -> str:
+    """Return what conversions are compared with: the CSR kernel, or the fastest of several."""
+    kernels = answer.csr_kernels
+    if len(kernels) > 1:
+        return f"the fastest of {amount(len(kernels), 'CSR kernel')}"
+    return base_text(kernels[0], answer.is_base_only)
 
 
 def _conditions(answer: Answer) -> str:
     """Return how the matrices were changed, and b, the first x, and the restart, if all systems share them."""
     axes = [next(iter(methods.values())).group.axes for methods in answer.by_problem.values()]
     counts = Counter(system_texts({k: v for k, v in each.items() if k in ("system", "excess")}) for each in axes)
-    parts = ", ".join(f"{count} {texts[0]}" for texts, count in counts.most_common() if texts)
-    changed = f"Systems: {parts}. " if parts else ""
+    parts = ", ".join(f"{count} {texts[0] if texts else UNCHANGED}" for texts, count in counts.most_common())
+    changed = f"Systems: {parts}. " if any(counts) else ""
     shared = {conditions_text(each.group.axes, "GMRES" in answer.methods) for each in answer.compared}
     text = next(iter(shared)) if len(shared) == 1 else "several right-hand sides or restarts"
     return f"{changed}{text[0].upper()}{text[1:]}."
@@ -91,7 +97,7 @@ def _notes(answer: Answer, results: Results) -> tuple[str, ...]:
     cycles = f"{RESTART} iterations" if not any("restart" in c.group.axes for c in answer.compared) else "one restart"
     gmres = f"CuPy and NVIDIA Warp end GMRES only after whole cycles of {cycles}, so they do more of them."
     minres = "MINRES of CuPy tests another norm, so it gets a smaller tolerance."
-    only = next(iter(answer.csr_kernels), "")
+    spread = conversion_spread(results.data.measurements)
     return tuple(
         text
         for text, holds in (
@@ -99,11 +105,17 @@ def _notes(answer: Answer, results: Results) -> tuple[str, ...]:
             ("Libraries solve with their own CSR, so they need no conversion.", True),
             (gmres, "GMRES" in answer.methods and "scipy" not in answer.libraries),
             (minres, "MINRES" in answer.methods and "cupy" in answer.libraries),
-            (f"{only} is the only CSR kernel of these results.", len(answer.csr_kernels) == 1),
-            (ONCE, conversions_differ(results.data.measurements)),
+            (spread_text(spread) if spread else "", spread is not None),
         )
         if holds
     )
+
+
+def spread_text(spread: ConversionSpread) -> str:
+    """Return how much the conversion times differ, which of them count, and how many have no second time."""
+    text = f"Conversion times of one matrix and kernel differ by up to {units.ratio(spread.factor)}. The least counts."
+    single = f" Of {amount(spread.total, 'conversion')}, {spread.single} have one time, which may be as far off."
+    return f"{text}{single}" if spread.single else text
 
 
 def _picture(answer: Answer, results: Results) -> Dots:
@@ -120,7 +132,7 @@ def _picture(answer: Answer, results: Results) -> Dots:
         rows=(*rows, *means),
         what="system, method",
         wide=(KERNEL,),
-        note="bar: 95 % CI",
+        note="systems by their largest speedup · bar: 95 % CI",
         verdicts=True,
     )
 
@@ -130,7 +142,7 @@ def _row(each: Compared, answer: Answer, axis: Axis, results: Results) -> DotRow
     alike = [key for key in answer.by_problem if key[0] == group.matrix_id]
     system = system_texts(group.axes) if len(alike) > 1 else ()
     pairs = [each.by_library.get(name) for name in answer.libraries]
-    values = (DotValue(f"{p.speedup:.2f}", p.verdict) if p else DotValue(units.MISSING) for p in pairs)
+    values = (DotValue(units.ratio_beside_verdict(p.speedup if p else None), p.verdict if p else "") for p in pairs)
     dots = (
         axis.dot(p.speedup, SERIES[name].form, p.verdict, low=low, high=high)
         for name, p in zip(answer.libraries, pairs, strict=True)

@@ -21,6 +21,9 @@ FORMS = {"CG": "circle", "MINRES": "diamond", "BiCGSTAB": "triangle", "GMRES": "
 HEADS = ("solve", "pays from", "conversion", "set-up", "total")
 WIDE = HEADS[:2]
 
+SPREAD_MIN = 1.1
+"""Least factor between the times of a conversion for which the largest one is said."""
+
 
 def drawer(results: Results, matrix_id: str) -> Drawer | None:
     """Return the drawer of a matrix on the first device that compares solves of it; None without any."""
@@ -40,7 +43,7 @@ def _drawer(compared: list[Compared], rows: list[Best], answer: Answer, results:
     best = min(compared, key=lambda each: each.solve.total_s or 0.0)
     group, library = best.group, best.pair.full.measurement
     times = units.seconds(best.solve.total_s), units.seconds(library.median_s)
-    word, speedup = verdict_text(best.pair.verdict), units.ratio(best.pair.speedup)
+    word, speedup = verdict_text(best.pair.verdict), units.judged_ratio(best.pair.speedup)
     return Drawer(
         title=results.data.matrix(group.matrix_id).name,
         eyebrow=f"Solves of A·x = b {goals(answer)} · {measured_on(answer.device)}",
@@ -51,6 +54,7 @@ def _drawer(compared: list[Compared], rows: list[Best], answer: Answer, results:
         facts=(
             ("System", matrix_text(group.axes)),
             ("Conditions", conditions_text(group.axes, any(each.method == "GMRES" for _, each, _ in rows))),
+            *((("Conversion times", spreads),) if (spreads := _spreads(rows)) else ()),
             *((f"{each.group.method}, break-even", text) for each in compared if (text := _conversions(each.group))),
         ),
         links=(
@@ -102,8 +106,19 @@ def _time_row(row: Best, fastest: SolveGroup, axis: Axis) -> DotRow:
     return DotRow(_way(group), "", (dot,), tuple(map(DotValue, values)))
 
 
+def _spreads(rows: list[Best]) -> str:
+    """Return the least and the largest conversion time of each kernel of the rows whose times differ."""
+    solves = {solve.label: solve for _, _, solve in rows}.values()
+    times = ((each.label, each.measurement.details.convert_s, each.convert_max_s) for each in solves)
+    return ", ".join(
+        f"{label} {units.seconds(least)} to {units.seconds(most)}"
+        for label, least, most in times
+        if least and most and most > SPREAD_MIN * least
+    )
+
+
 def _conversions(group: SolveGroup) -> str:
     """Return the iterations after which each conversion pays back against the fastest CSR; empty without one."""
     needed = [(solve.label, group.break_even(solve)) for solve in group.built_in]
     known = [f"{label} {break_even_text(count)}" for label, count in needed if count is not None]
-    return f"iterations against {group.base.label}: {', '.join(known)}" if known and group.base else ""
+    return f"iterations against {group.base_text}: {', '.join(known)}" if known and group.base else ""

@@ -198,7 +198,7 @@ def _speedups(group: SpmmGroup, series: Sequence[Series]) -> tuple[DotValue, ...
 
 def _number(ratio: float) -> str:
     """Return a ratio without its sign, in a column of such."""
-    return units.ratio(ratio).removesuffix(f"{units.THIN}×")
+    return units.ratio_beside_verdict(ratio)
 
 
 _MISSING = DotValue(units.MISSING)

@@ -20,27 +20,29 @@ def said(*measurements: Measurement) -> list[str]:
 def test_the_fastest_kernel_its_gains_and_the_choice() -> None:
     assert said(*copies()) == [
         "auto/shared is fastest on cuda:0, warm, with 1,000 matrices: 125 GFLOP/s, 50 % of roofline.",
-        "auto/shared: speedup 2× over cusparse/best (faster), the fastest library kernel, and speedup 25× over "
-        "cusparse/chain (faster), a launch loop (paper: 10× to 25×).",
-        "auto/shared: speedup 1.25× over coo/segmented (faster), the best single kernel.",
+        "auto/shared: speedup 2.00 × over cusparse/best (faster), the fastest library kernel. Speedup 25.0 × over "
+        "cusparse/chain (faster), a launch loop (paper: 10 × to 25 ×).",
+        "auto/shared: speedup 1.25 × over coo/segmented (faster), the best single kernel.",
     ]
 
 
 def test_a_library_that_leads_is_said_to_lead() -> None:
     first, second = said(multiplied("cusparse/best", 100.0), multiplied("csr/smart", 50.0))
     assert first.startswith("cusparse/best is fastest on cuda:0")
-    assert second == "csr/smart: slowdown 2× against cusparse/best (slower), the fastest library kernel."
+    assert second == "csr/smart: slowdown 2.00 × against cusparse/best (slower), the fastest library kernel."
 
 
 def test_a_loop_that_is_the_only_library_is_named_once() -> None:
     found = multiplied("csr/smart", 4.0, device="cpu"), multiplied("scipy/loop", 2.0, device="cpu")
-    assert said(*found)[1] == ("csr/smart: speedup 2× over scipy/loop (faster), a launch loop (paper: 10× to 25×).")
+    assert said(*found)[1] == (
+        "csr/smart: speedup 2.00 × over scipy/loop (faster), a launch loop (paper: 10 × to 25 ×)."
+    )
 
 
 def test_a_loop_that_was_skipped_says_why() -> None:
     skipped = refused("cusparse/chain", "one launch a problem")
     assert said(multiplied("csr/smart", 4.0), multiplied("cusparse/best", 2.0), skipped)[1] == (
-        "csr/smart: speedup 2× over cusparse/best (faster), the fastest library kernel. cusparse/chain skipped: "
+        "csr/smart: speedup 2.00 × over cusparse/best (faster), the fastest library kernel. cusparse/chain skipped: "
         "one launch a problem."
     )
     assert said(multiplied("csr/smart", 4.0), skipped)[1].startswith("No library kernel was timed. cusparse/chain")
@@ -48,7 +50,7 @@ def test_a_loop_that_was_skipped_says_why() -> None:
 
 def test_a_choice_that_is_not_the_best_says_so() -> None:
     assert said(multiplied("auto/flexible", 90.0), multiplied("ell/thread", 100.0))[-1] == (
-        "auto/flexible: slowdown 1.11× against ell/thread (slower), the best single kernel."
+        "auto/flexible: slowdown 1.11 × against ell/thread (slower), the best single kernel."
     )
     assert len(said(*mixed("west", "d2"))) == 2, "nothing chooses here"
 

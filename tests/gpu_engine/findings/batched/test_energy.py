@@ -14,8 +14,8 @@ from gpu_engine.findings.batched.energy import (
     sentences,
 )
 from gpu_engine.findings.batched.paper import SIMILAR
+from gpu_engine.findings.bootstrap import CONTESTS_MIN
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.overall_ranking import CONTESTS_MIN
 from gpu_engine.records import Measurement
 from tests.samples.batched import mixed, multiplied, shown
 

@@ -1,6 +1,8 @@
 """Whether one flexible kernel does: counts, means, and what is left out."""
 
-from gpu_engine.findings.batched.flexible import Flexible, flexible
+import pytest
+
+from gpu_engine.findings.batched.flexible import Flexible, flexible, of_smaller_sizes
 from gpu_engine.findings.batched.outlook import FLEXIBLE
 from gpu_engine.records import Measurement
 from tests.samples.batched import multiplied, shown
@@ -39,6 +41,15 @@ def test_noisy_batches_and_batches_without_it_do_not_count() -> None:
     assert len(found.batches) == 1
     assert found.noisy == 1
     assert flexible(shown(*batch("west", 200)[1:])) == []
+
+
+def test_smaller_batches_are_compared_by_size() -> None:
+    sizes = {10: 50, 100: 100, 1000: 200}
+    data = shown(*(m for size, rate in sizes.items() for m in batch("west", rate, batch_size=size)))
+    (largest,) = flexible(data)
+    found = of_smaller_sizes(data, largest)
+    assert {size: each.speedup for size, each in found.items()} == pytest.approx({10: 0.5, 100: 1.0})
+    assert [next(iter(each.verdicts)) for each in found.values()] == ["slower", "same"]
 
 
 def test_without_a_library_there_is_no_speedup() -> None:

@@ -8,6 +8,8 @@ import pytest
 from gpu_engine.competitors import BEST
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats.choices import Choices, compare_choices
+from gpu_engine.findings.formats.csr_kernels import FASTEST_CSR
+from gpu_engine.findings.formats.groups import baseline_of
 from gpu_engine.records import Measurement
 from tests.samples.formats import timed, untimed
 
@@ -117,3 +119,20 @@ def test_a_choice_within_some_matrices_counts_only_them() -> None:
     assert part.mean == pytest.approx(4.0)
     assert part.wins == (1, 0, 0)
     assert fastest.within(["m9"]) is None
+
+
+@pytest.mark.parametrize(
+    ("scalar_ms", "baseline", "kernels"),
+    [((1.0, 9.0), FASTEST_CSR, ["csr/scalar", "csr/vector"]), ((1.0, 2.0), "csr/scalar", ["csr/scalar"] * 2)],
+)
+def test_without_a_library_the_baseline_is_the_fastest_csr_kernel_of_each_matrix(
+    scalar_ms: tuple[float, float], baseline: str, kernels: list[str]
+) -> None:
+    times = {f"m{n}": {"csr/vector": 4.0, "csr/scalar": ms, "ell/thread": 0.5} for n, ms in enumerate(scalar_ms)}
+    choices = compared(times)
+    assert (choices.baseline, [m.kernel for m in choices.baselines.values()]) == (baseline, kernels)
+    assert [verdict.ratio for verdict in choices.fastest.verdicts.values()] == pytest.approx(
+        [2 * min(4.0, ms) for ms in scalar_ms]
+    )
+    for i, group in groups_of(times).items():
+        assert baseline_of(group, "") == group[1] == choices.baselines[i], "the page and its findings compare alike"

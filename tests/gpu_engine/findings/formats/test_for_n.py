@@ -6,7 +6,8 @@ from itertools import pairwise
 import pytest
 
 from gpu_engine.competitors import BEST
-from gpu_engine.findings.formats.decision import decide, interval_of_totals, keeps_csr
+from gpu_engine.findings.formats.csr_kernels import keeps_csr
+from gpu_engine.findings.formats.decision import decide, interval_of_totals
 from gpu_engine.findings.formats.for_n import KernelCost, best, break_even, cost_of, crossovers, total_s
 from gpu_engine.records import Measurement
 from tests.samples.formats import timed, untimed

@@ -30,7 +30,7 @@ def said(*measurements: Measurement, baseline: str = "") -> str:
 def test_the_verdict_in_words() -> None:
     warm = [m for m in study_of("m1") if m.cache == "warm"]
     assert said(*warm, baseline="csr/scalar") == (
-        "csr/vector is fastest on cpu, warm: 2.50 GFLOP/s, 50 % of roofline, speedup 1.25× over csr/scalar (faster)."
+        "csr/vector is fastest on cpu, warm: 2.50 GFLOP/s, 50 % of roofline, speedup 1.25 × over csr/scalar (faster)."
     )
 
 
@@ -39,7 +39,7 @@ def test_equal_kernels_lead_together() -> None:
     finding = only(*equal, timed("csr/scalar", 1e-3))
     assert (finding.leaders, finding.decided) == (("csr/vector", "coo/segmented"), True)
     assert said(*equal, timed("csr/scalar", 1e-3)) == (
-        "csr/vector and coo/segmented tie for fastest on cpu, warm: 2.50 GFLOP/s, 50 % of roofline, speedup 1.25× "
+        "csr/vector and coo/segmented tie for fastest on cpu, warm: 2.50 GFLOP/s, 50 % of roofline, speedup 1.25 × "
         "over csr/scalar (faster)."
     )
     # All of them are the same: there is no fastest.
@@ -95,7 +95,7 @@ def test_rows_hold_numbers_in_the_units_of_the_head() -> None:
             "% of gather probe",
             "storage MB",
             "conversion from CSR",
-            "break-even SpMVs",
+            "break-even SpMVs vs csr/scalar",
             "max error ε(|A||x|)",
         ),
     ]

@@ -118,7 +118,7 @@ def test_the_table_of_change_points_and_that_of_what_changed() -> None:
     assert plain(tables.change_points(found).rows) == [
         [
             *("2025-11-07 00:00", "split/tile", "slower", "20.0 µs", "21.0 µs", "0.95 ×", "driver 580.1 → 590.2"),
-            "Slowdown 1.05×; confidence intervals and rounds do not overlap.",
+            "Slowdown 1.05 ×; confidence intervals and rounds do not overlap.",
         ]
     ]
     assert plain(tables.underneath(found).rows) == [

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpu_engine.findings.pagerank.checks import Check, checks
+from gpu_engine.findings.pagerank.checks import ALL_EQUAL, Check, are_equal, checks
 from gpu_engine.findings.pagerank.runs import run_groups
 from tests.samples.pagerank import LUXEMBOURG, ran, shown
 
@@ -53,6 +53,19 @@ def test_pages_of_equal_rank_may_change_places() -> None:
     tied = checked(top_pages=(7, 3, 99), top_ranks=(0.002, 0.0015, 0.001 + 1e-10))
     assert tied["top"].holds
     assert "2 of 3" in tied["top"].value
+
+
+def test_equal_ranks_have_no_order() -> None:
+    """On a regular grid all pages may change places, which is neither 0 nor 100 % of them."""
+    equal = {"top_ranks": (0.001, 0.001, 0.001 - 1e-10)}
+    full = ran("csr/thread+fp64", 113, 0.1, **equal)  # type: ignore[arg-type]
+    other = ran(KERNEL, (47, 66), 0.08, **equal, top_pages=(99, 98, 97), top_k_slack=1e-9)  # type: ignore[arg-type]
+    (group,) = run_groups(shown(full, other))
+    run = next(run for run in group.runs if run.measurement.kernel == KERNEL)
+    found = {check.name: check for check in checks(group, run, LUXEMBOURG.n_rows)}
+    assert found["top"].holds
+    assert found["top"].value == ALL_EQUAL
+    assert not are_equal((0.002, 0.0015, 0.001), 1e-9)
 
 
 def test_ranks_that_are_too_close_have_no_top() -> None:

@@ -21,8 +21,8 @@ def said(found: StudyData) -> list[str]:
 def test_both_ratios_are_always_said() -> None:
     assert said(shown(*luxembourg())) == [
         "csr/thread+pattern is fastest on cpu: 100 ms to convergence.",
-        "Fastest run with adaptive precision: csr/thread+cpms4, speedup 1.16× over csr/thread+fp64 (faster), the "
-        "same kernel in fp64. Slowdown 1.07× against csr/thread+pattern (slower), the fastest run in fp64.",
+        "Fastest run with adaptive precision: csr/thread+cpms4, speedup 1.16 × over csr/thread+fp64 (faster), the "
+        "same kernel in fp64. Slowdown 1.07 × against csr/thread+pattern (slower), the fastest run in fp64.",
         "113 iterations (1/46/61/5 by segments; fp64: 113). Ranks verified: residual 8.1·10⁻¹¹ < 10⁻¹⁰, distance "
         "2.3·10⁻¹⁰ from fp64, 100 % of the top 3 pages agree with fp64.",
     ]
@@ -31,7 +31,7 @@ def test_both_ratios_are_always_said() -> None:
 def test_one_run_in_fp64_is_named_once() -> None:
     found = shown(ran("csr/thread+fp64", 28, 0.2), ran("csr/thread+cpms2", (13, 15), 0.1))
     assert said(found)[1] == (
-        "Fastest run with adaptive precision: csr/thread+cpms2, speedup 2× over csr/thread+fp64 (faster), which is "
+        "Fastest run with adaptive precision: csr/thread+cpms2, speedup 2.00 × over csr/thread+fp64 (faster), which is "
         "the same kernel and the fastest run in fp64."
     )
 
@@ -39,7 +39,7 @@ def test_one_run_in_fp64_is_named_once() -> None:
 def test_a_format_without_fp64_says_so() -> None:
     found = shown(ran("csr/thread+fp64", 28, 0.2), ran("ell/thread+cpms2", (13, 15), 0.1))
     assert said(found)[1] == (
-        "Fastest run with adaptive precision: ell/thread+cpms2, the same kernel was not timed in fp64. Speedup 2× "
+        "Fastest run with adaptive precision: ell/thread+cpms2, the same kernel was not timed in fp64. Speedup 2.00 × "
         "over csr/thread+fp64 (faster), the fastest run in fp64."
     )
 
@@ -49,7 +49,7 @@ def test_runs_within_what_a_kernel_differs_from_itself_lead_together() -> None:
     assert said(found)[0] == (
         "csr/thread+fp64 and csr/thread+cpms2 show no measurable difference on cpu: 100 ms to convergence."
     )
-    assert "slowdown 1.01× against csr/thread+fp64 (equal)" in said(found)[1]
+    assert "slowdown 1.01 × against csr/thread+fp64 (equal)" in said(found)[1]
 
 
 def test_a_lead_that_is_not_settled_is_said_to_be_so() -> None:
@@ -59,7 +59,7 @@ def test_a_lead_that_is_not_settled_is_said_to_be_so() -> None:
         "csr/thread+cpms2 is probably fastest on cpu: 90.0 ms to convergence. csr/thread+fp64 may be equally fast "
         "(inconclusive)."
     )
-    assert "speedup 1.11× over csr/thread+fp64 (inconclusive)" in sentences[1]
+    assert "speedup 1.11 × over csr/thread+fp64 (inconclusive)" in sentences[1]
 
 
 def test_a_schedule_that_begins_with_all_segments_is_no_gain_of_fewer() -> None:
@@ -71,7 +71,7 @@ def test_a_schedule_that_begins_with_all_segments_is_no_gain_of_fewer() -> None:
     )
     assert said(found)[0].startswith("csr/thread+cpms2, start segments 2 is fastest")
     assert said(found)[1].startswith(
-        "Fastest run with adaptive precision: csr/thread+cpms2, start segments 1, speedup 1.25× over csr/thread+fp64"
+        "Fastest run with adaptive precision: csr/thread+cpms2, start segments 1, speedup 1.25 × over csr/thread+fp64"
     )
 
 
@@ -160,7 +160,7 @@ def test_what_did_not_converge_leads_nothing_and_nothing_is_held_against_it(kern
     assert [(row.word, row.ratio, row.leads) for row in finding.rows] == [("unconverged", None, False)]
     beside = only(shown(cut, ran("csr/warp+fp64", 28, 0.2), ran("csr/thread+cpms4", (0, 9, 9, 9), 0.1)))
     assert (beside.leaders, beside.baseline) == (("csr/thread+cpms4",), "csr/warp+fp64")
-    assert "the same kernel was not timed in fp64. Speedup 2× over csr/warp+fp64 (faster)" in beside.sentences[1]
+    assert "the same kernel was not timed in fp64. Speedup 2.00 × over csr/warp+fp64 (faster)" in beside.sentences[1]
 
 
 def test_the_top_pages_are_those_of_fp64() -> None:

@@ -69,7 +69,7 @@ def test_the_best_block_has_the_fastest_products_and_verdicts_beside_the_next() 
 def test_the_sentences_answer_first() -> None:
     (finding,) = findings(shown(*every()))
     assert finding.sentences == (
-        "Blocks of 128 bytes are best. Speedup 1.25× over separate arrays (geometric mean), faster in 36 of 36 "
+        "Blocks of 128 bytes are best. Speedup 1.25 × over separate arrays (geometric mean), faster in 36 of 36 "
         "SpMVs, slower in 0.",
         *(
             f"Speedup of {layout} over fp64: {GAINS} Speedup of {layout} over fp64: {GAINS_OF_FOUR}"
@@ -92,7 +92,7 @@ def test_blocks_that_differ_in_few_products_are_not_called_best() -> None:
 def test_of_several_graphs_the_mean_is_said_first_and_a_busy_one_is_left_out() -> None:
     data = shown(*every("lux", gains=FASTER), *every("del"))
     first, csr, ell, paper = overview(data)
-    assert first.startswith("Over 2 graphs on cuda:0: blocks of 128 bytes are best. Speedup 1.25×")
+    assert first.startswith("Over 2 graphs on cuda:0: blocks of 128 bytes are best. Speedup 1.25 ×")
     assert csr.startswith(f"Speedup of csr/thread over fp64: 1.79{THIN}× with 32")
     assert ell.startswith(f"Speedup of ell/thread over fp64: {GAINS}")
     assert paper == "Of the paper's 12 statements on Figure 4, 9 agree, 3 disagree with these times."

@@ -39,6 +39,17 @@ def test_without_one_and_several_devices_there_is_no_speedup() -> None:
     assert machines(shown(worked("pCSR/p*-opt", 4e-3, 4), unworked("pCSR/p*-opt", "no memory", 1))) == []
 
 
+def test_fewer_devices_are_named_only_if_they_are_faster() -> None:
+    def fewer(*times: float) -> int | None:
+        runs = [worked("pCSR/p*-opt", time, n) for time, n in zip(times, (1, 2, 4), strict=True)]
+        (machine,) = machines(shown(*runs))
+        return machine.scaled[0].fewer
+
+    assert fewer(8e-3, 4e-3, 5e-3) == 2
+    assert fewer(8e-3, 5e-3, 4e-3) is None
+    assert fewer(8e-3, 4e-3, 4e-3) is None
+
+
 def test_a_number_of_devices_can_be_chosen() -> None:
     runs = [worked("pCSR/p*-opt", time, devices) for time, devices in ((8e-3, 1), (5e-3, 2), (4e-3, 4))]
     (machine,) = machines(shown(*runs, chosen={"devices": ("2",)}))

@@ -29,11 +29,11 @@ def said(*measurements: Measurement, devices: int = 0) -> list[str]:
 
 def test_the_fastest_strategy_its_gains_and_what_holds_it_back() -> None:
     assert said(*cold()) == [
-        "pCSR/p*-opt is fastest on cuda:0 with 4 devices: 32.0 ms per SpMV from the host, speedup 2.5× over "
+        "pCSR/p*-opt is fastest on cuda:0 with 4 devices: 32.0 ms per SpMV from the host, speedup 2.50 × over "
         "pCSR/baseline (faster).",
         "Speedup of pCSR/p*-opt 3.12 × over pCSR/baseline on one device (3.06 × to 3.19 ×, faster), 3.12 × over "
         "itself on one. Efficiency 78 % (ideal 4 ×). The paper has 5.5 × with 6 GPUs and 6.2 × with 8.",
-        "Bottleneck: partition, 9.00 ms (28 % of the total; ideal share of one device's 20.0 ms: 5.00 ms).",
+        "Bottleneck: partition, 9.00 ms (28 % of the sum of the phases; ideal share of one device's 20.0 ms: 5.00 ms).",
         "Load imbalance 1.00 × (largest partition / mean), which limits the efficiency to 100 %. pCSR/baseline: "
         "2.50 ×, limit 40 %.",
     ]
@@ -57,7 +57,7 @@ def test_other_partitionings_are_said_and_not_ranked() -> None:
     found = said(*slower, *cold(), worked("pCSC/p*", 0.09, 2))
     assert found[0].startswith("pCSR/p*-opt is fastest on cuda:0")
     assert found[-2:] == [
-        "pCOO/p*-opt is fastest in separate rounds: 64.0 ms per SpMV from the host, speedup 2.5× over "
+        "pCOO/p*-opt is fastest in separate rounds: 64.0 ms per SpMV from the host, speedup 2.50 × over "
         "pCOO/baseline (faster).",
         "pCSC/p* is the only kernel ranked in separate rounds with 2 devices: 90.0 ms per SpMV from the host, "
         "pCSC/baseline was not timed.",
@@ -80,7 +80,7 @@ def test_strategies_that_measure_the_same_lead_together() -> None:
     vague = worked("pCSR/baseline", 0.0421, ci_low_s=0.039)
     assert said(worked("pCSR/p*", 0.04), worked("pCSR/p*-opt", 0.0402), vague)[0] == (
         "pCSR/p* and pCSR/p*-opt probably tie for fastest on cuda:0 with 4 devices: 40.0 ms per SpMV from the "
-        "host, speedup 1.05× over pCSR/baseline (inconclusive). pCSR/baseline may be equally fast (inconclusive)."
+        "host, speedup 1.05 × over pCSR/baseline (inconclusive). pCSR/baseline may be equally fast (inconclusive)."
     )
 
 
@@ -88,7 +88,7 @@ def test_without_one_device_nothing_is_said_of_a_speed_up() -> None:
     found = said(*(m for m in cold() if m.details.devices != 1))
     assert found[1:3] == [
         "pCSR/p*-opt was not timed on one device, so its speedup is unknown.",
-        "Longest phase: distribute, 47 % of the total.",
+        "Longest phase: distribute, 47 % of the sum of the phases.",
     ]
 
 
@@ -114,7 +114,7 @@ def test_equal_rows_of_resident_products_say_what_they_allow_and_what_is_measure
     found = said(*cut_both_ways())
     assert (found[0], found[-1]) == (
         "pCSR/resident, balance nonzeros is fastest on cuda:0 with 4 devices: 2.50 ms per resident SpMV, speedup "
-        "2× over pCSR/resident, balance rows (faster).",
+        "2.00 × over pCSR/resident, balance rows (faster).",
         "Load imbalance 1.00 × (largest partition / mean), which limits the efficiency to 100 %. pCSR/resident, "
         "balance rows: 2.50 ×, limit 40 %. Equal rows have 50 % of the speed of equal nonzeros.",
     )
@@ -128,27 +128,27 @@ def test_equal_rows_of_resident_products_say_what_they_allow_and_what_is_measure
 def test_a_library_is_said_beside_what_leads_of_ours() -> None:
     found = said(*cold(), *by_cusparse(cold(), 1.25, 3.0))
     assert found[:2] == [
-        "pCSR/p*-opt is fastest on cuda:0 with 4 devices: 32.0 ms per SpMV from the host, speedup 2.5× over "
+        "pCSR/p*-opt is fastest on cuda:0 with 4 devices: 32.0 ms per SpMV from the host, speedup 2.50 × over "
         "pCSR/baseline (faster).",
-        "pCSR/p*-opt: speedup 1.25× over pCSR/p*-opt, cusparse (faster). In the phase compute: speedup 3×.",
+        "pCSR/p*-opt: speedup 1.25 × over pCSR/p*-opt, cusparse (faster). In the phase compute: speedup 3.00 ×.",
     ]
     assert found[2].startswith("Speedup of pCSR/p*-opt 3.12 × over pCSR/baseline on one device"), (
         "not as cuSPARSE on one device"
     )
     assert found[-1].endswith(" pCSR/baseline: 2.50 ×, limit 40 %.")
     assert said(*resident(), *by_cusparse(resident(), 1.3))[1] == (
-        "pCSR/resident: speedup 1.3× over pCSR/resident, cusparse (faster)."
+        "pCSR/resident: speedup 1.30 × over pCSR/resident, cusparse (faster)."
     )
     assert said(*resident(), *by_cusparse(resident(), 1.3)[:2], devices=2)[1].endswith(
-        "speedup 1.3× over pCSR/resident, cusparse (faster)."
+        "speedup 1.30 × over pCSR/resident, cusparse (faster)."
     )
 
 
 def test_a_library_that_is_faster_does_not_lead() -> None:
     assert said(*iterated(), *by_cusparse(iterated(), 0.5, 0.5))[:2] == [
         "pCSR/iterate, overlap on is fastest on cuda:0 with 4 devices: 2.50 ms per iteration.",
-        "pCSR/iterate, overlap on: slowdown 2× against pCSR/iterate, overlap on, cusparse (slower). In the phase "
-        "compute: slowdown 2×.",
+        "pCSR/iterate, overlap on: slowdown 2.00 × against pCSR/iterate, overlap on, cusparse (slower). In the phase "
+        "compute: slowdown 2.00 ×.",
     ]
 
 
@@ -166,8 +166,8 @@ def test_an_iteration_says_what_crosses_and_what_is_hidden() -> None:
     found = said(*iterated())
     assert found[0] == "pCSR/iterate, overlap on is fastest on cuda:0 with 4 devices: 2.50 ms per iteration."
     assert found[2] == (
-        "Bottleneck: exchange, 1.00 ms (33 % of the total; none on one device). Exchange per iteration: 4.00 MB at "
-        "4.00 GB/s; 50 % of it overlaps with computation."
+        "Bottleneck: exchange, 1.00 ms (33 % of the sum of the phases; none on one device). Exchange per iteration: "
+        "4.00 MB at 4.00 GB/s; 50 % of it overlaps with computation."
     )
     assert said(*iterated()[3:])[2].endswith("none of it overlaps with computation.")
     assert said(*ranked())[0] == (

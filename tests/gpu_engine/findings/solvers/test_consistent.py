@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpu_engine.findings.solvers.consistent import consistent, conversions_differ
+from gpu_engine.findings.solvers.consistent import ConversionSpread, consistent, conversion_spread
 from gpu_engine.findings.solvers.groups import solve_groups
 from tests.samples.solvers import ITERATIONS, shown, solved
 
@@ -12,9 +12,16 @@ SYSTEM = (("system", "definite"),)
 def test_a_conversion_has_one_time_in_all_groups_of_a_matrix() -> None:
     first = solved("sellp/t1", convert_s=17e-3)
     other = solved("sellp/t1", method="gmres", convert_s=1e-3)
-    assert conversions_differ([first, other])
+    assert conversion_spread([first, other]) == ConversionSpread(17.0, single=0, total=1)
+    one = solved("packed/tile", convert_s=2e-3)
+    assert conversion_spread([first, other, one]) == ConversionSpread(17.0, single=1, total=2)
     assert [m.details.convert_s for m in consistent([first, other])] == [1e-3, 1e-3]
     assert {s.measurement.details.convert_s for g in solve_groups(shown(first, other)) for s in g.solves} == {1e-3}
+    assert {s.convert_max_s for g in solve_groups(shown(first, other)) for s in g.solves} == {17e-3}
+
+
+def test_arrays_of_csr_are_no_conversion() -> None:
+    assert conversion_spread([solved(convert_s=1e-6), solved(method="gmres", convert_s=9e-6)]) is None
 
 
 def test_conversions_of_other_matrices_systems_and_kernels_are_others() -> None:
@@ -24,7 +31,7 @@ def test_conversions_of_other_matrices_systems_and_kernels_are_others() -> None:
         solved("sellp/t1", convert_s=2e-3, matrix="fem"),
         solved("packed/tile", convert_s=1e-3),
     ]
-    assert not conversions_differ(measured)
+    assert conversion_spread(measured) is None
     assert [m.details.convert_s for m in consistent(measured)] == [4e-3, 3e-3, 2e-3, 1e-3]
 
 

@@ -1,8 +1,8 @@
 import pytest
 
 from gpu_engine.findings.batched.paper import SIMILAR
+from gpu_engine.findings.bootstrap import CONTESTS_MIN
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.overall_ranking import CONTESTS_MIN
 from gpu_engine.text.units import THIN
 from tests.samples.batched import copies, mixed, multiplied, shown
 from tests.samples.formats import titles, traces

@@ -89,7 +89,7 @@ def test_a_line_steps_up_at_each_factor() -> None:
 
 
 def test_the_table_has_every_kernel_and_factor() -> None:
-    assert [head.unit for head in table(INFO).heads][4:10] == ["1×", "1.1×", "1.25×", "1.5×", "2×", "4×"]
+    assert [head.unit for head in table(INFO).heads][4:10] == ["1 ×", "1.1 ×", "1.25 ×", "1.5 ×", "2 ×", "4 ×"]
     rows = [tuple(cell.replace(THIN, " ") for cell in row) for row in table(INFO).rows]
     assert rows[0] == ("csr/vector", "cpu", "warm", "3", "67 %", "67 %", "67 %", "67 %", "100 %", "100 %", "100 %")
     assert rows[2] == ("csr/scalar", "cpu", "warm", "3", "0 %", "0 %", "0 %", "0 %", "0 %", "67 %", "100 %")

@@ -2,8 +2,9 @@
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from gpu_engine.findings.data import MatrixFeatures
@@ -54,6 +55,13 @@ def column(plot: Dots, head: str) -> list[tuple[str, str]]:
 def numbers(text: str) -> list[str]:
     """All numbers of a text."""
     return re.findall(r"\d+(?:\.\d+)?", text)
+
+
+def counted(verdicts: Mapping[Any, int]) -> list[str]:
+    """The numbers of `faster on 2 of 12, equal or inconclusive on 4, slower on 6`, or of `faster on all 3`."""
+    total, faster, slower = sum(verdicts.values()), verdicts["faster"], verdicts["slower"]
+    first, *others = [number for number in (faster, total - faster - slower, slower) if number]
+    return [str(number) for number in ((first, total, *others) if others else (total,))]
 
 
 def sentences(answer: ExploreAnswer | Drawer) -> Iterator[str]:

@@ -12,6 +12,7 @@ from gpu_engine.findings.formats.for_n import best, cost_of
 from gpu_engine.text import units
 from tests.web.studies.answers.reading import WORDS_MAX, numbers, on_one, opened_by, recorded, results_of, sentences
 from web import headline
+from web.device_labels import short
 from web.figures.formats import regret
 from web.kernel_markup import with_links
 from web.palette import mark_of
@@ -239,3 +240,31 @@ def test_sentences_are_short(device: str) -> None:
     for sentence in sentences(said):
         assert len(sentence.split()) <= WORDS_MAX, sentence
     assert len(said.under) <= 2
+
+
+def test_several_devices_are_all_in_the_sentence_in_the_order_of_the_menu() -> None:
+    parts_of = [results_of("formats", device) for device in recorded("formats")]
+    assert len(parts_of) > 1
+    together = tuple(m for part in reversed(parts_of) for m in part.measurements)
+    features = {matrix_id: known for part in parts_of for matrix_id, known in part.features.items()}
+    names = {device: name for part in parts_of for device, name in part.names.items()}
+    every = replace(
+        parts_of[0], measurements=together, all_measurements=together, features=features, names=names, devices=(*names,)
+    )
+    said = answer(every)
+    assert said
+    first = [next(settings(part)).choices for part in parts_of]
+    gains = [(choices.advised or choices.best).mean for choices in first]
+    at = [said.sentence.index(units.speedup(gain)) for gain in gains]
+    assert at == sorted(at)
+    for part, choices, under in zip(parts_of, first, said.under, strict=True):
+        assert short(*part.names.values()) in said.sentence
+        assert short(*part.names.values()) in said.eyebrow
+        assert under.startswith(short(*part.names.values()))
+        assert units.speedup(choices.best.mean) in under
+    for sentence in sentences(said):
+        assert len(sentence.split()) <= WORDS_MAX, sentence
+    matrix = next(i for i in first[0].groups if all(i in choices.groups for choices in first))
+    one = answer(on_one(every, matrix))
+    assert one
+    assert short(*parts_of[1].names.values()) in one.under[-1]

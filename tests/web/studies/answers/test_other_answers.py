@@ -1,12 +1,13 @@
 """The answers of batches, scaling, and reduced-precision SpMV: their numbers are those of their pictures."""
 
 from collections import Counter
+from dataclasses import replace
 from types import ModuleType
 
 import pytest
 
 from gpu_engine.findings.batched import contests
-from gpu_engine.findings.batched.flexible import flexible
+from gpu_engine.findings.batched.flexible import flexible, of_smaller_sizes
 from gpu_engine.findings.batched.outlook import FLEXIBLE
 from gpu_engine.findings.overall_ranking import answers
 from gpu_engine.findings.scaling.answer import machines
@@ -16,6 +17,7 @@ from tests.web.studies.answers.reading import (
     check_plot,
     check_words,
     column,
+    counted,
     numbers,
     opened_by,
     recorded,
@@ -25,6 +27,7 @@ from web.plots.dots import Dots
 from web.results import Results
 from web.studies.answers import batched, reduced_spmv, scaling
 from web.studies.answers.batched_growth import growth
+from web.studies.batched import BATCHED
 
 MODULES = {"batched": batched, "scaling": scaling, "reduced_spmv": reduced_spmv}
 CASES = [(study, device) for study in MODULES for device in recorded(study)]
@@ -65,12 +68,12 @@ def test_batches_count_what_their_ranking_counts(device: str) -> None:
     standing = next(each for each in ranking.standings if each.label == FLEXIBLE)
     assert (standing.wins, len(standing.ratios)) == (first.wins, len(first.batches))
     assert abs(standing.mean - first.slowdown) < 1e-9
-    counts, fastest = map(numbers, answer.under)
-    verdicts, total = first.verdicts, len(first.batches)
-    between = total - verdicts["faster"] - verdicts["slower"]
-    expected = [verdicts["faster"], total, *([between] if between else []), verdicts["slower"]]
-    assert counts == [str(number) for number in expected]
-    assert fastest == [str(first.wins), str(total)]
+    large, small = map(numbers, answer.under)
+    assert large == [*counted(first.verdicts), str(first.wins), str(len(first.batches))]
+    sizes = of_smaller_sizes(results.data, first)
+    assert [*sizes] == [10, 100]
+    said = [[str(size), f"{each.speedup:.2f}", *counted(each.verdicts)] for size, each in sizes.items()]
+    assert small == [number for numbers_of_size in said for number in numbers_of_size]
     assert first.speedup is not None
     assert f"{first.speedup:.2f}" in answer.sentence
 
@@ -86,6 +89,35 @@ def test_mixed_batches_and_losses_are_shown(device: str) -> None:
     assert sum(batch.group.compose == "mixed" for batch in first.batches) == sum(
         "mixed" in row.name for row in speedups.rows
     )
+
+
+@pytest.mark.parametrize("device", recorded("batched"))
+def test_every_batch_has_a_drawer_of_its_own(device: str) -> None:
+    """Two mixtures begin with the same matrix."""
+    results = results_of("batched", device)
+    _, speedups = pictures(batched, results)
+    keys = [opened_by(row.href) for row in speedups.rows]
+    assert len({*keys}) == len(keys)
+    for row, key in zip(speedups.rows, keys, strict=True):
+        opened = batched.drawer(results, key)
+        assert opened is not None
+        assert opened.title == row.name
+        assert dict(opened.facts)["Rows per matrix"] == row.values[0].text
+        pages = [link.href for link in opened.links if link.href.startswith("/matrices/")]
+        assert pages == ([] if "mixed" in row.name else [f"/matrices/{key}"])
+
+
+@pytest.mark.parametrize("device", recorded("batched"))
+def test_matrices_can_be_chosen_by_their_rows(device: str) -> None:
+    results = results_of("batched", device)
+    switch = next(each for each in BATCHED.switches if each.label == "Rows")
+    values = switch.values_for(results)
+    assert [*values] == ["all", "up to 128", "129 to 512", "over 512"]
+    ids = [matrix for matrices in values.values() for matrix in matrices]
+    assert sorted(ids) == sorted(results.matrices)
+    assert max(results.features[matrix].n_rows for matrix in values["up to 128"]) <= 128
+    chosen = replace(results, requested=results.requested.with_(matrix=values["over 512"]))
+    assert (switch.current(results), switch.current(chosen)) == (["all"], ["over 512"])
 
 
 @pytest.mark.parametrize("device", recorded("batched"))
@@ -116,8 +148,9 @@ def test_the_ranges_of_scaling_are_those_of_its_columns(device: str) -> None:
     said = numbers(f"{answer.sentence} {' '.join(answer.under)}")
     for work in first.works:
         values = sorted(float(text) for text, _ in column(plot, scaling.SERIES[work].name) if text != "–")
-        assert {f"{values[0]:.2f}", f"{values[-1]:.2f}"} <= set(said)
-        assert len(values) == len(first.of(work))
+        assert {values[0], values[-1]} <= {float(number) for number in said}
+        visible = {opened_by(row.href) for row in plot.rows}
+        assert len(values) == sum(each.group.matrix_id in visible for each in first.of(work)) > 0
     if first.of(COLD):
         assert first.balance_gain is not None
         assert f"{first.balance_gain:.2f}" in said
@@ -150,7 +183,9 @@ def test_a_workload_that_is_nowhere_faster_has_its_verdict(device: str) -> None:
         verdicts = Counter(each.speedup.kind for each in first.of(work))
         if work != COLD and set(verdicts) == {"slower"}:
             (text,) = (each for each in answer.under if each.lower().startswith(work))
-            assert f"{verdict_text('slower')} on {verdicts['slower']} of" in text
+            assert text.startswith(f"{text.partition(':')[0]}: ")
+            assert verdict_text("slower") in text
+            assert numbers(text)[-1] == str(verdicts["slower"])
 
 
 @pytest.mark.parametrize("device", recorded("scaling"))
@@ -170,11 +205,6 @@ def test_counts_of_fewer_bits_are_the_glyphs(device: str) -> None:
     answer, (plot,) = reduced_spmv.explore(results), pictures(reduced_spmv, results)
     assert answer is not None
     glyphs = Counter(verdict for _, verdict in column(plot, "both") if verdict)
-    said = numbers(answer.under[0])
-    assert (said[0], said[1], said[-1]) == (
-        str(glyphs["faster"]),
-        str(sum(glyphs.values())),
-        str(glyphs["slower"]),
-    )
+    assert numbers(answer.under[0]) == counted(glyphs)
     means = [value.text for row in plot.rows if row.is_summary for value in row.values if value.text]
     assert [text for text in numbers(answer.sentence) if "." in text] == means

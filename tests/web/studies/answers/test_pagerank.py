@@ -14,6 +14,7 @@ from tests.web.studies.answers.reading import (
     check_plot,
     check_words,
     column,
+    counted,
     numbers,
     on_one,
     opened_by,
@@ -25,7 +26,8 @@ from web.explore import Drawer
 from web.plots.dots import DotRow, Dots
 from web.results import Results
 from web.selection import Selection
-from web.studies.answers.pagerank import (
+from web.studies.answers.pagerank import explore
+from web.studies.answers.pagerank_comparisons import (
     ADAPTIVE,
     FP64_RUN,
     PAPERS,
@@ -33,7 +35,6 @@ from web.studies.answers.pagerank import (
     REFINED,
     SERIES,
     comparisons,
-    explore,
 )
 from web.studies.answers.pagerank_graph import drawer, schedule_text
 
@@ -72,10 +73,8 @@ def test_counts_of_the_sentences_are_the_glyphs_of_the_columns(device: str) -> N
     for kind, tally in tallies.items():
         glyphs = Counter(verdict for _, verdict in column(picture(results, kind), kind) if verdict)
         assert glyphs == tally.verdicts
-        total = sum(glyphs.values())
-        between = total - glyphs["faster"] - glyphs["slower"]
-        counts = [glyphs["faster"], total, *([between] if between else []), glyphs["slower"]]
-        assert numbers(under[kind])[-len(counts) :] == [str(count) for count in counts]
+        counts = counted(glyphs)
+        assert numbers(under[kind])[-len(counts) :] == counts
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -246,6 +245,24 @@ def test_a_missed_check_comes_first() -> None:
     opened = drawer(made(FULL, other), "lux")
     assert opened is not None
     assert [holds for holds, _, _ in opened.ticks] == [False, True, True, True]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_no_number_has_two_verdicts_that_contradict_it(device: str) -> None:
+    """A number below 1 is never faster, and one of 1 with its digits is neither faster nor slower."""
+    for plot in explore(results_of("pagerank", device)).pictures:  # type: ignore[union-attr]
+        assert isinstance(plot, Dots)
+        values = [value for row in plot.rows for value in row.values if value.verdict in ("faster", "slower")]
+        assert values
+        for value in values:
+            assert (float(value.text) > 1) == (value.verdict == "faster")
+            assert float(value.text) != 1
+
+
+def test_a_drawer_names_the_threshold_of_its_verdict() -> None:
+    opened = drawer(made(FULL, ran("csr/thread+cpms2", (47, 66), 0.05)), "lux")
+    assert opened is not None
+    assert "noise threshold" in dict(opened.facts)[ADAPTIVE]
 
 
 def test_one_graph_has_no_mean() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.solvers import findings, overview
 from gpu_engine.findings.solvers.answer import answers
+from gpu_engine.findings.solvers.groups import ONLY_CSR
 from gpu_engine.findings.verdict_reasons import WORDS_MAX
 from gpu_engine.text.units import THIN
 from tests.samples.solvers import SYSTEMS, every, failed, shown, solved
@@ -38,11 +39,26 @@ def test_the_sentence_has_speedup_share_and_conversions() -> None:
     assert answer.spmv_share is not None
     assert f"{100 * answer.spmv_share:.0f} %" in text
     counts = found.under[0].replace(THIN, " ")
-    assert "faster on 6 of 6 solves" in counts
+    assert "faster on all 6 solves" in counts
     assert f"{answer.many.mean:.2f} ×" in counts
     assert answer.paying == (6, 6)
     assert "6 of 6, against csr/vector" in counts
     assert answer.csr_kernels == ("csr/vector",)
+
+
+def test_several_csr_kernels_are_counted() -> None:
+    found = solvers.explore(results(shown(*every(), solved("csr/scalar"))))
+    assert found is not None
+    assert "3 of 3, against the fastest of 2 " in found.under[0].replace(THIN, " ")
+
+
+def test_systems_that_were_not_changed_are_counted_too() -> None:
+    changed = every("fem", more=(("system", "definite"),))
+    for measurements, counts in (((*every(), *changed), ("1 made definite", "1 with ")), (every(), ())):
+        found = solvers.explore(results(shown(*measurements)))
+        assert found is not None
+        assert all(text in found.under[1] for text in counts)
+        assert found.under[1].startswith("Systems: ") == bool(counts)
 
 
 def test_the_subtitle_has_the_system_b_the_first_x_and_the_restart() -> None:
@@ -60,11 +76,30 @@ def test_a_conversion_with_several_times_is_said_to_have_them() -> None:
     again = [solved("sellp/t1", convert_s=17e-3, method="gmres"), solved("cupy/solver", method="gmres")]
     found = solvers.explore(results(shown(*every(solves=(("cg", "none"),)), *again)))
     assert found is not None
-    assert solvers.ONCE in found.notes
+    (note,) = (note for note in found.notes if "14.2 ×" in note.replace(THIN, " "))
+    assert "Of 2 conversions, 1 " in note.replace(THIN, " "), "packed/tile has one time"
     assert column(found.pictures[0], "one solve")[1][0].replace(THIN, " ") == "76.8 ms"  # type: ignore[arg-type]
     found = solvers.explore(results(BOTH))
     assert found is not None
-    assert solvers.ONCE not in found.notes
+    assert not any("one time" in note for note in found.notes)
+
+
+def test_the_drawer_has_the_largest_time_of_a_conversion_too() -> None:
+    again = [solved("sellp/t1", convert_s=17e-3, method="gmres"), solved("cupy/solver", method="gmres")]
+    drawer = drawer_of(results(shown(*every(solves=(("cg", "none"),)), *again)), "plane")
+    assert drawer is not None
+    assert dict(drawer.facts)["Conversion times"].replace(THIN, " ") == "sellp/t1 1.20 ms to 17.0 ms"
+    once = drawer_of(results(BOTH), "plane")
+    assert once is not None
+    assert "Conversion times" not in dict(once.facts)
+
+
+def test_the_only_csr_kernel_is_named_as_such_in_the_sentence() -> None:
+    alone, two = every(), [*every(), solved("csr/scalar")]
+    for measurements, is_only in ((alone, True), (two, False)):
+        found = solvers.explore(results(shown(*measurements)))
+        assert found is not None
+        assert (ONLY_CSR in found.under[0]) == is_only
 
 
 def test_the_picture_has_a_row_per_solve_and_a_column_per_library() -> None:
@@ -113,7 +148,7 @@ def test_every_name_opens_a_drawer() -> None:
         assert totals == ["8.45 ms", "11.3 ms", "16.3 ms", "76.8 ms"]
         assert column(times, "pays from")[:2] == [("1 solve", ""), ("never", "")]
         assert dict(drawer.facts)["CG, break-even"] == (
-            "iterations against csr/vector: sellp/t1 200, packed/tile 33,334"
+            f"iterations against csr/vector, {ONLY_CSR}: sellp/t1 200, packed/tile 33,334"
         )
     assert drawer_of(found, "unknown") is None
 

@@ -1,0 +1,83 @@
+"""One device for all pages: the one chosen last, else the one with results of most studies."""
+
+from pathlib import Path
+from typing import Any
+
+from fastapi.testclient import TestClient
+from sqlalchemy import update
+
+from gpu_engine.recordings import files
+from server import import_recordings
+from server.models import SAMPLES_KEY, JobRow
+from tests.samples.recording import sample
+from tests.web.conftest import Lab, add_study, get
+from web.chosen_devices import CHOSEN_MAX, COOKIE
+
+GPU, H200 = "cuda:0", "recorded:h200"
+
+
+def shown(client: TestClient, url: str) -> tuple[str, ...]:
+    """The devices that a page says to show."""
+    (switch,) = (each for each in get(client, url).context["switches"] if each.label == "Device")
+    return tuple(link.text for link in switch.links if link.current)
+
+
+def test_a_device_stays_until_another_one_is_chosen(client: TestClient, lab: Lab) -> None:
+    add_study(lab.database, "pagerank", "j30", [lab.matrix])
+    add_study(lab.database, "pagerank", "j31", [lab.matrix], GPU)
+    get(client, f"/formats?device={GPU}")
+    for page in ("/pagerank", "/formats"):
+        assert "device=cuda%3A0" in str(get(client, page).url)
+    assert "view=ranking&device" not in str(get(client, "/formats?view=ranking").url)
+    assert get(client, "/formats?view=ranking").context["view"] == "ranking"
+    get(client, "/formats?device=cpu")
+    assert "device=cpu" in str(get(client, "/pagerank").url)
+
+
+def test_a_page_without_results_of_the_chosen_device_takes_the_one_before(client: TestClient, lab: Lab) -> None:
+    add_study(lab.database, "pagerank", "j30", [lab.matrix], GPU)
+    for device in ("cpu", GPU, "cpu"):
+        get(client, f"/formats?device={device}")
+    assert "device=cuda%3A0" in str(get(client, "/pagerank").url)
+    assert "device=cpu" in str(get(client, "/formats").url)
+
+
+def test_addresses_that_name_what_they_show_are_left_alone(client: TestClient, lab: Lab) -> None:
+    get(client, f"/formats?device={GPU}")
+    for query in ("device=cpu", f"matrix={lab.matrix}", "device=cpu&device=cuda%3A0"):
+        assert str(get(client, f"/formats?{query}").url).endswith(f"/formats?{query}")
+    assert client.get("/formats.csv").url.query == b""
+
+
+def test_a_comparison_is_no_choice_and_a_job_is_one(client: TestClient, lab: Lab) -> None:
+    get(client, "/formats?device=cpu&device=cuda%3A0")
+    assert COOKIE not in client.cookies
+    get(client, f"/formats?job={lab.on_gpu}")
+    assert "device=cuda%3A0" in str(get(client, "/formats").url)
+
+
+def test_strange_cookies_change_nothing(client: TestClient, lab: Lab) -> None:
+    client.cookies.set(COOKIE, ",".join(["%22x%0d", "\\..", "nowhere"] * CHOSEN_MAX))
+    answer = get(client, "/formats")
+    assert (answer.status_code, answer.url.query) == (200, b"")
+
+
+def recorded(database: Any, folder: Path) -> None:
+    files.write(folder / "recorded" / "h200" / "formats.json.gz", sample())
+    import_recordings.run(database, folder / "recorded")
+
+
+def test_the_device_of_most_studies_comes_first(client: TestClient, lab: Lab, tmp_path: Path) -> None:
+    recorded(lab.database, tmp_path)
+    first = shown(client, "/formats")
+    assert first == ("CPU",)
+    add_study(lab.database, "pagerank", "j30", [lab.matrix], GPU)
+    assert shown(client, "/formats") == ("H200 (cuda:0)",)
+
+
+def test_the_job_of_the_samples_chooses_no_device(client: TestClient, lab: Lab, tmp_path: Path) -> None:
+    recorded(lab.database, tmp_path)
+    with lab.database.write() as session:
+        session.execute(update(JobRow).where(JobRow.id != lab.succeeded).values(cases_done=0))
+        session.execute(update(JobRow).where(JobRow.id == lab.succeeded).values(idempotency_key=SAMPLES_KEY))
+    assert shown(client, "/formats") == ("H200",)
