@@ -76,6 +76,6 @@ def test_the_drawer_has_all_numbers_of_columns() -> None:
     assert isinstance(picture, Dots)
     check_plot(picture)
     assert [row.name for row in picture.rows] == ["2", "8", "32"]
-    assert column(picture, "over library") == [("1.05", "faster"), ("1.50", "faster"), ("0.75", "slower")]
+    assert column(picture, "over library") == [("1.045", "faster"), ("1.50", "faster"), ("0.75", "slower")]
     assert "8.00 µs" in found.sentence.replace(THIN, " ")
     assert spmm.drawer(results(BOTH), "other") is None
