@@ -37,12 +37,12 @@ def devices_of(session: Session, selection: Selection) -> tuple[str, ...]:
     return selection.device or tuple(of_jobs)
 
 
-def remember(request: Request, response: Response, devices: Sequence[str], shown: str = "") -> None:
+def remember(request: Request, response: Response, devices: Sequence[str], preset: str = "") -> None:
     """Remember a chosen device; several devices are a comparison, not a choice.
 
-    shown  device that the page shows without a choice, which thus is none: its own links have it in their addresses
+    preset  device that the page shows without a choice, which thus is none: its own links have it in their addresses
     """
-    if len(devices) != 1 or devices[0] == shown:
+    if len(devices) != 1 or devices[0] == preset:
         return
     chosen = tuple(dict.fromkeys((*devices, *_read(request))))[:CHOSEN_MAX]
     if chosen != _read(request):
