@@ -98,8 +98,8 @@ def test_a_pair_of_formats_is_compared_and_its_numbers_unfold(lab: Lab, open_pag
 def test_a_batch_size_is_chosen_and_kept_in_the_address(lab: Lab, batches: str, open_page: Open) -> None:
     page = open_page(f"/batched?job={batches}&view=batched-winners")
     drawn(page.locator("#batched-winners-chart"), "batch size 1,000")
-    page.locator("#options > summary").click()
-    page.get_by_label("Batch size", exact=True).select_option("10")
+    page.locator("summary", has_text="Batch size").click()
+    page.get_by_role("group", name="Batch size", exact=True).get_by_text("10", exact=True).click()
     page.wait_for_url("**batch=10**")
     expect(page.locator("#batched-winners-chart")).to_have_attribute("data-figure", re.compile("batch=10"))
     drawn(page.locator("#batched-winners-chart"), "batch size 10")

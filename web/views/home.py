@@ -94,7 +94,7 @@ def _headline(known: ReferenceSummary) -> Headline:
 
 
 def _coverage(session: Session) -> Coverage:
-    """Return the number of matrices with reference results and of jobs by device and study."""
+    """Return the number of matrices with reference results and of jobs by device and study, without empty columns."""
     matrices = (
         select(RecordingRow.device, RecordingRow.study, func.count(RecordedResultsRow.id))
         .join(RecordedResultsRow, RecordedResultsRow.recording_id == RecordingRow.id)
@@ -110,14 +110,12 @@ def _coverage(session: Session) -> Coverage:
         cells[device, study] = amount(count, "job")
     order = {device: place for place, device in enumerate(reference_devices(session))}
     rows = sorted(device_rows(session), key=lambda row: (row.state != "recorded", order.get(row.id, len(order))))
-    heads = tuple(page.link for page in TABBED)
+    pages = [page for page in TABBED if any(study == page.name for _, study in cells)]
     every = tuple(
-        CoverageRow(
-            *_named(row), tuple(_cell(row.id, page.name, cells.get((row.id, page.name), "")) for page in TABBED)
-        )
+        CoverageRow(*_named(row), tuple(_cell(row.id, page.name, cells.get((row.id, page.name), "")) for page in pages))
         for row in rows
     )
-    return Coverage(heads, tuple(row for row in every if any(row.cells)))
+    return Coverage(tuple(page.link for page in pages), tuple(row for row in every if any(row.cells)))
 
 
 def _named(row: DeviceRowView) -> tuple[str, str]:
