@@ -1,13 +1,13 @@
 """pagerank: PageRank of a caller's graph, personalized for one or several seed sets."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from gpu_engine.formats.base import transpose
 from gpu_engine.operators.matrices import wrap_arrays
+from gpu_engine.operators.vectors import current_device
 from gpu_engine.pagerank.graph import PageRankParams, transition_matrix
 from gpu_engine.pagerank.seeded import SeededRun, seeded_ranks
 from gpu_engine.pagerank.seeds import Seeds, SeedSet, parse_seeds
@@ -31,12 +31,10 @@ def pagerank(graph: Any, seeds: str | Sequence[Set] = "", *, start: Any = None, 
     params = parse_params(PageRankParams, options)
     wrapped = wrap_arrays(graph)
     values = wrapped.stored.values
-    stored = wrapped.stored.on_host()
-    adjacency = transpose(stored) if wrapped.by_columns else stored
-    transitions = transition_matrix(adjacency, params)
+    transitions = transition_matrix(replace(wrapped, stored=wrapped.stored.on_host()).by_rows(), params)
     sets = parse_seeds(seeds, transitions.n) if isinstance(seeds, str) else Seeds.of(_sets(seeds), transitions.n)
     is_on_host = isinstance(values, np.ndarray)
-    with _device(values):
+    with current_device(values):
         return seeded_ranks(transitions, params, sets, start, "cpu" if is_on_host else "cuda")
 
 
@@ -48,8 +46,3 @@ def _sets(seeds: Sequence[Set]) -> list[SeedSet]:
         else tuple((int(page), 1.0) for page in each)
         for each in seeds
     ]
-
-
-def _device(values: Any) -> AbstractContextManager[Any]:
-    """Return a context in which the GPU of an array is current; an empty one for host arrays."""
-    return nullcontext() if isinstance(values, np.ndarray) else values.device

@@ -251,4 +251,9 @@ def check_room(needed: float, allowed: float) -> None:
 def lanes_for(entries: int, groups: int) -> int:
     """Return the lanes per row or column: the smallest power of two ≥ the mean length of `groups`, at most 32."""
     mean = -(-entries // groups) if groups else 1
-    return min(32, 1 << max(mean - 1, 0).bit_length())
+    return min(32, power_of_two(mean))
+
+
+def power_of_two(number: int) -> int:
+    """Return the smallest power of two that is at least the number."""
+    return 1 << max(number - 1, 0).bit_length()

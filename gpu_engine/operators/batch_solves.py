@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpu_engine.errors import ParameterError
-from gpu_engine.formats.base import array_module, transpose
+from gpu_engine.formats.base import array_module
 from gpu_engine.operators.matrices import wrap_arrays
 from gpu_engine.operators.vectors import current_device
 from gpu_engine.solvers import batch
@@ -34,17 +34,12 @@ def solve_batch(
     if isinstance(matrices, Sequence):
         if values is not None:
             raise ParameterError("values needs one matrix with the pattern of all, but there are several matrices.")
-        systems = Systems.of([_by_rows(matrix) for matrix in matrices])
+        systems = Systems.of([wrap_arrays(matrix).by_rows() for matrix in matrices])
     elif values is None:
         raise ParameterError("One matrix needs values [systems, nonzeros]. Or pass a list of matrices.")
     else:
-        systems = Systems.uniform(_by_rows(matrices), values)
+        systems = Systems.uniform(wrap_arrays(matrices).by_rows(), values)
     xp = array_module(systems.values)
     with current_device(systems.values):
         right, start = (None if v is None else xp.asarray(v, float).reshape(-1) for v in (b, x0))
         return batch.solve(method, systems, right, start, rtol=rtol, atol=atol, maxiter=maxiter, M=M)
-
-
-def _by_rows(matrix: Any) -> Any:
-    wrapped = wrap_arrays(matrix)
-    return transpose(wrapped.stored) if wrapped.by_columns else wrapped.stored

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import INDEX_LIMIT, CsrMatrix, check_csr
 from gpu_engine.errors import DeviceError, ParameterError, TooLargeError
-from gpu_engine.formats.base import array_module, pointers, row_of_entries
+from gpu_engine.formats.base import array_module, pointers, row_of_entries, transpose
 from gpu_engine.matrices.matrix_adapters import parts
 from gpu_engine.matrices.whole_numbers import are_exact
 from gpu_engine.operators import forks
@@ -34,6 +34,10 @@ class WrappedMatrix:
         """(n_rows, n_cols) of A."""
         rows, columns = self.stored.shape
         return (columns, rows) if self.by_columns else (rows, columns)
+
+    def by_rows(self) -> CsrMatrix:
+        """Return A as canonical CSR, where `stored` lies; transposed if A is stored by columns."""
+        return transpose(self.stored) if self.by_columns else self.stored
 
 
 def wrap_arrays(matrix: Any) -> WrappedMatrix:

@@ -12,7 +12,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import POINTERS
+from gpu_engine.formats.base import POINTERS, power_of_two
 from gpu_engine.pagerank.cuda_pulls import NORMS
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 from gpu_engine.pagerank.run import PATIENCE
@@ -67,7 +67,7 @@ class CudaBlock(SeededBlock):
         """Prepare the launches of an iteration from each of the two places to the other."""
         width, cuts = self.width, self._cuts
         groups = groups_for(width, self._mean, paired=width % 2 == 0)
-        columns = min(1 << (width - 1).bit_length(), JOIN_COLUMNS)
+        columns = min(power_of_two(width), JOIN_COLUMNS)
         joins = Groups(1, columns, WARP // columns)
         count, rows = cuts.count, int(cuts.rows.size)
         grid, join_grid = _grid(groups, count, width, PARTS), _grid(joins, rows, width, JOIN_PARTS)

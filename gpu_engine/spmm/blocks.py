@@ -62,8 +62,8 @@ def _rows(pointers: Any, columns: Any, values: Any, x: Any, y: Any, alpha: float
             y[row, j] = 0.0 if beta == 0.0 else beta * y[row, j]
         if alpha != 0.0:
             for block in range(pointers[block_row], pointers[block_row + 1]):
-                for place in range(size):
-                    value, column = alpha * values[block, within, place], columns[block] * size + place
+                for offset in range(size):
+                    value, column = alpha * values[block, within, offset], columns[block] * size + offset
                     for j in range(k):
                         y[row, j] += value * x[column, j]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import POINTERS, array_module, pointers, row_lengths
+from gpu_engine.formats.base import POINTERS, array_module, pointers, power_of_two, row_lengths
 from gpu_engine.spmm.groups import BLOCK, Groups
 from gpu_engine.spmm.operands import leading
 
@@ -82,7 +82,7 @@ class Cuts:
         """Launch Y := α·(sum of the segments) + β·Y for the rows that are cut; a lane per element."""
         count, k = int(self.rows.size), y.shape[1]
         if count and k:
-            lanes = Groups(1, min(1 << (k - 1).bit_length(), BLOCK), 1)
+            lanes = Groups(1, min(power_of_two(k), BLOCK), 1)
             scaled = np.float64(alpha), np.float64(beta), y, np.int64(leading(y))
             arrays = np.int32(count), self.rows, self.firsts, sums, np.int32(k), np.int32(lanes.width)
             JOIN.function("join_segments")(lanes.grid(count, k), (BLOCK,), (*arrays, *scaled))

@@ -7,6 +7,8 @@ such sets of lanes share the nonzeros. Splitting pays if k is small: with k = 2 
 
 from dataclasses import dataclass
 
+from gpu_engine.formats.base import power_of_two
+
 BLOCK, WARP = 256, 32
 """Threads of a block and of a warp."""
 
@@ -37,12 +39,7 @@ def groups_for(k: int, mean: float, paired: bool) -> Groups:
     """
     vector = 2 if paired else 1
     columns = min(k, TILE)
-    width = _power(-(-columns // vector))
+    width = power_of_two(-(-columns // vector))
     # The fewer columns a row has, the more of its nonzeros must be loaded at once to hide the latency.
     most = 8 if columns <= 4 else 4 if columns <= 8 else 2 if columns <= 16 or mean >= WARP else 1
-    return Groups(vector, width, min(most, _power(max(round(mean / 2), 1)), WARP // width))
-
-
-def _power(number: int) -> int:
-    """Return the smallest power of two that is at least the number."""
-    return 1 << max(number - 1, 0).bit_length()
+    return Groups(vector, width, min(most, power_of_two(max(round(mean / 2), 1)), WARP // width))

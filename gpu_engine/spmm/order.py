@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import array_module
+from gpu_engine.formats.base import array_module, power_of_two
 from gpu_engine.spmm.operands import is_column_major, is_row_major
 
 SOURCE = CudaSource(__package__, "order.cu", ("to_rows", "to_columns"))
@@ -80,7 +80,7 @@ def _launch(
     n, k = shape
     if not n or not k:
         return
-    columns = min(1 << max(k - 1, 0).bit_length(), COLUMNS_MAX)
+    columns = min(power_of_two(k), COLUMNS_MAX)
     rows = TILE_ELEMENTS // columns
     grid = -(-n // rows), -(-k // columns)
     tile = np.int64(n), np.int32(k), np.int32(rows), np.int32(columns)

@@ -330,10 +330,10 @@ def test_iterated_columns(devices: Sequence[Any], name: str, k: int, overlap: bo
         resident = ResidentMatrix(stored, cut_by_entries(stored, (count,)), devices[:count], "halo", overlap, k)
         resident.load(x)
         resident.advance(BATCH + 1)
-        found = np.empty_like(x)
-        resident.read(found)
+        computed = np.empty_like(x)
+        resident.read(computed)
         for j in range(k):
-            exchange_tests.check(matrix, x[:, j], BATCH + 1, found[:, j])
+            exchange_tests.check(matrix, x[:, j], BATCH + 1, computed[:, j])
 
 
 @pytest.mark.parametrize("overlap", [False, True], ids=["in turn", "overlap"])

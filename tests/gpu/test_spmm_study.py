@@ -25,15 +25,15 @@ def run(gpu: DeviceInfo, host: CsrMatrix, **params: Any) -> list[Measurement]:
 @pytest.mark.parametrize("order", ["row", "column"])
 def test_every_kernel_has_a_time_on_dense_blocks(gpu: DeviceInfo, order: str) -> None:
     host = generate("fem", {"block": 3, "nx": 12, "ny": 12, "nz": 12})
-    found = run(gpu, host, k=[1, 8, 33], orders=[order])
-    assert len(found) == 3 * len(known_kernels("cuda"))
-    assert {(m.state, m.note) for m in found} == {("ok", "")}
-    assert all(m.aa_gap is not None and m.roofline_s and m.details.setup_s is not None for m in found)
-    assert all(m.placements == m.rounds for m in found)
+    measurements = run(gpu, host, k=[1, 8, 33], orders=[order])
+    assert len(measurements) == 3 * len(known_kernels("cuda"))
+    assert {(m.state, m.note) for m in measurements} == {("ok", "")}
+    assert all(m.aa_gap is not None and m.roofline_s and m.details.setup_s is not None for m in measurements)
+    assert all(m.placements == m.rounds for m in measurements)
 
 
 def test_long_rows_are_right_and_blocks_are_skipped(gpu: DeviceInfo) -> None:
     host = generate("rows", {"n": 6000, "lengths": "lognormal", "mean": 60.0, "sigma": 200.0})
-    found = run(gpu, host, k=[2, 16])
-    assert {m.kernel for m in found if m.state == "skipped"} == {"bcsr/rows", "cusparse/spmm_bsr_alg1"}
-    assert {m.state for m in found} == {"ok", "skipped"}
+    measurements = run(gpu, host, k=[2, 16])
+    assert {m.kernel for m in measurements if m.state == "skipped"} == {"bcsr/rows", "cusparse/spmm_bsr_alg1"}
+    assert {m.state for m in measurements} == {"ok", "skipped"}

@@ -31,21 +31,21 @@ def test_columns_in_any_order_of_the_streams(matrix: CsrMatrix, exchange: Exchan
             assert resident.exchanged_bytes == k * alone.exchanged_bytes
             assert resident.vector_bytes == tuple(k * size for size in alone.vector_bytes)
             resident.load(x)
-            before, found = order.fetched_bytes, np.full_like(x, np.nan)
+            before, computed = order.fetched_bytes, np.full_like(x, np.nan)
             done = 0
             for iterations in (1, BATCH + 1):
                 resident.advance(iterations)
-                resident.read(found)
+                resident.read(computed)
                 done += iterations
                 for j in range(k):
-                    check(matrix, x[:, j], done, found[:, j])
+                    check(matrix, x[:, j], done, computed[:, j])
             assert order.fetched_bytes - before == done * resident.exchanged_bytes
             resident.multiply(2)
             product = np.empty_like(x)
             resident.exchange()
             resident.multiply()
             resident.read_product(product)
-            np.testing.assert_allclose(product, matrix.to_scipy() @ found, atol=1e-12)
+            np.testing.assert_allclose(product, matrix.to_scipy() @ computed, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", seeds(60, always=12))
@@ -56,11 +56,11 @@ def test_many_orders_of_the_streams(seed: int) -> None:
     devices = [order.device(f"virtual:{i}") for i in range(4)]
     resident = ResidentMatrix(stored, cut_by_entries(stored, (4,)), devices, "halo", overlap=bool(seed % 2), k=2)
     x = np.arange(1.0, 11.0).reshape(5, 2)
-    found = np.empty_like(x)
+    computed = np.empty_like(x)
     resident.load(x)
     resident.advance(11)
-    resident.read(found)
-    np.testing.assert_array_equal(found, iterated(matrix, x, 11)[0])
+    resident.read(computed)
+    np.testing.assert_array_equal(computed, iterated(matrix, x, 11)[0])
 
 
 def test_threads_give_the_same() -> None:
@@ -69,11 +69,11 @@ def test_threads_give_the_same() -> None:
     x = np.random.default_rng(0).uniform(-1.0, 1.0, (matrix.n_rows, 5))
     with logging_devices(3) as devices:
         resident = ResidentMatrix(stored, cut_by_lines(stored, 3), devices, k=5)
-        found = np.empty_like(x)
+        computed = np.empty_like(x)
         resident.load(x)
         resident.advance(6)
-        resident.read(found)
-    np.testing.assert_allclose(found, iterated(matrix, x, 6)[0], atol=1e-12)
+        resident.read(computed)
+    np.testing.assert_allclose(computed, iterated(matrix, x, 6)[0], atol=1e-12)
 
 
 def test_transfers_of_rows() -> None:

@@ -47,9 +47,9 @@ def test_smaller_batches_are_compared_by_size() -> None:
     sizes = {10: 50, 100: 100, 1000: 200}
     data = shown(*(m for size, rate in sizes.items() for m in batch("west", rate, batch_size=size)))
     (largest,) = flexible(data)
-    found = of_smaller_sizes(data, largest)
-    assert {size: each.speedup for size, each in found.items()} == pytest.approx({10: 0.5, 100: 1.0})
-    assert [next(iter(each.verdicts)) for each in found.values()] == ["slower", "same"]
+    by_size = of_smaller_sizes(data, largest)
+    assert {size: each.speedup for size, each in by_size.items()} == pytest.approx({10: 0.5, 100: 1.0})
+    assert [next(iter(each.verdicts)) for each in by_size.values()] == ["slower", "same"]
 
 
 def test_without_a_library_there_is_no_speedup() -> None:
