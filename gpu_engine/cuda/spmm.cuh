@@ -20,14 +20,17 @@ template <int V> struct Lane {
   }
 };
 
-/// Loads V neighboring elements, two of which are aligned.
+/// Loads V neighboring elements, each two of which are aligned.
 template <int V> __device__ __forceinline__ void load(const double *__restrict__ from, double (&to)[V]) {
-  if (V == 2) {
-    const double2 pair = *reinterpret_cast<const double2 *>(from);
-    to[0] = pair.x;
-    to[V - 1] = pair.y;
-  } else
+  if (V == 1)
     to[0] = *from;
+  else
+#pragma unroll
+    for (int v = 0; v < V; v += 2) {
+      const double2 pair = *reinterpret_cast<const double2 *>(from + v);
+      to[v] = pair.x;
+      to[(v + 1) % V] = pair.y;
+    }
 }
 
 /// Columns and values of CSR.
@@ -79,10 +82,12 @@ template <int V> struct Columns {
       out[v] = alpha == 0.0 ? 0.0 : alpha * sum[v];
       if (beta != 0.0) out[v] += beta * y[v];
     }
-    if (V == 2)
-      __stcs(reinterpret_cast<double2 *>(y), make_double2(out[0], out[V - 1]));
-    else
+    if (V == 1)
       __stcs(y, out[0]);
+    else
+#pragma unroll
+      for (int v = 0; v < V; v += 2)
+        __stcs(reinterpret_cast<double2 *>(y + v), make_double2(out[v], out[(v + 1) % V]));
   }
 };
 

@@ -128,6 +128,11 @@ class SellpLayout:
         return _to_csr(self.slices, self.n_cols, self.indptr_dtype, lambda s: self.columns[s], lambda s: self.values[s])
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """(n_rows, n_cols)."""
+        return int(self.slices.lengths.size), self.n_cols
+
+    @property
     def stored_bytes(self) -> int:
         """12 bytes per slot and the arrays of the slices."""
         return self.slices.nbytes + int(self.columns.nbytes + self.values.nbytes)
@@ -171,6 +176,11 @@ class PackedSellpLayout:
             return packing.unpack_values(stored, self.table, slots.size)
 
         return _to_csr(self.slices, self.n_cols, self.indptr_dtype, self.columns.at, values)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_rows, n_cols)."""
+        return int(self.slices.lengths.size), self.n_cols
 
     @property
     def stored_bytes(self) -> int:

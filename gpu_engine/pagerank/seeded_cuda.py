@@ -24,6 +24,9 @@ from gpu_engine.spmm.groups import BLOCK, WARP, Groups, groups_for
 PARTS, JOIN_PARTS, MOVE_BLOCKS = 4096, 1024, 4096
 """Most blocks of a pull and of a join along the pages, and of a move."""
 
+COLUMNS_MAX = 32
+"""COLUMNS_MAX of seeded.cu."""
+
 JOIN_COLUMNS = 8
 """Most columns of a warp that joins the segments of a page; its other lanes share the segments."""
 
@@ -66,7 +69,7 @@ class CudaBlock(SeededBlock):
     def _prepare(self) -> None:
         """Prepare the launches of an iteration from each of the two places to the other."""
         width, cuts = self.width, self._cuts
-        groups = groups_for(width, self._mean, paired=width % 2 == 0)
+        groups = groups_for(width, self._cuts.count, self._mean, 2 - width % 2, columns=COLUMNS_MAX)
         columns = min(power_of_two(width), JOIN_COLUMNS)
         joins = Groups(1, columns, WARP // columns)
         count, rows = cuts.count, int(cuts.rows.size)

@@ -15,15 +15,25 @@ from collections.abc import Sequence
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.formats.base import max_row_length
-from gpu_engine.spmm import blocks, cuts, order, packed, rows, segments
+from gpu_engine.spmm import blocks, cuts, order, packed, rows, segments, slices
 from gpu_engine.spmm.base import ORDERS, Order, SpmmKernel, SpmmLaunch
 
 __all__ = ["KERNELS", "ORDERS", "SOURCES", "Order", "SpmmKernel", "SpmmLaunch", "kernel_for", "kernels_on"]
 
-KERNELS: Sequence[SpmmKernel] = (rows.KERNEL, segments.KERNEL, blocks.KERNEL, packed.KERNEL)
+KERNELS: Sequence[SpmmKernel] = (
+    rows.KERNEL,
+    segments.KERNEL,
+    blocks.KERNEL,
+    packed.KERNEL,
+    slices.KERNEL,
+    slices.PACKED_KERNEL,
+)
 
-SOURCES = (*(kernel.source for kernel in KERNELS if kernel.source is not None), cuts.JOIN, order.SOURCE)
+SOURCES = (*dict.fromkeys(kernel.source for kernel in KERNELS if kernel.source is not None), cuts.JOIN, order.SOURCE)
 """All CUDA sources."""
+
+LONG = 128
+"""Nonzeros of the longest row from which on rows are cut."""
 
 
 def kernels_on(backend: str) -> tuple[SpmmKernel, ...]:
@@ -32,6 +42,6 @@ def kernels_on(backend: str) -> tuple[SpmmKernel, ...]:
 
 
 def kernel_for(matrix: CsrMatrix, backend: str) -> SpmmKernel:
-    """Return the kernel for a matrix: on a GPU, rows are cut only if one is longer than a segment."""
-    is_cut = backend == "cuda" and max_row_length(matrix) > cuts.SEGMENT
+    """Return the kernel for a matrix that copies nothing: on a GPU, rows are cut only if one is long."""
+    is_cut = backend == "cuda" and max_row_length(matrix) > LONG
     return segments.KERNEL if is_cut else rows.KERNEL

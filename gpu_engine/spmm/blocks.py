@@ -13,12 +13,12 @@ from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.dense_blocks import SIZES, Blocks, find_blocks
 from gpu_engine.host.jit import numba
 from gpu_engine.spmm.base import SpmmKernel, SpmmLaunch
-from gpu_engine.spmm.groups import groups_for
+from gpu_engine.spmm.groups import VECTORS, groups_for
 from gpu_engine.spmm.launches import launch_groups
-from gpu_engine.spmm.operands import is_paired
+from gpu_engine.spmm.operands import vector_of
 
 SOURCE = CudaSource(
-    __package__, "blocks.cu", tuple(f"spmm_blocks<{vector}, {size}>" for vector in (1, 2) for size in SIZES)
+    __package__, "blocks.cu", tuple(f"spmm_blocks<{vector}, {size}>" for vector in VECTORS for size in SIZES)
 )
 
 
@@ -46,7 +46,7 @@ def _cuda(layout: BlockLayout, k: int) -> SpmmLaunch:
     mean, arrays = blocks.columns.size / max(rows, 1), (np.int32(rows), *blocks.arrays)
 
     def launch(x: Any, y: Any, alpha: float, beta: float) -> None:
-        groups = groups_for(k, mean, is_paired(x, y))
+        groups = groups_for(k, rows, mean, vector_of(x, y))
         kernel = f"spmm_blocks<{groups.vector}, {blocks.size}>"
         launch_groups(SOURCE, kernel, groups, rows, arrays, (x, y, alpha, beta))
 

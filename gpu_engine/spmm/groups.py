@@ -2,9 +2,12 @@
 
 A group computes one row of Y, or a part of one. Each of its `width` lanes has `vector` neighboring columns; `split`
 such sets of lanes share the nonzeros. Splitting pays if k is small: with k = 2 and one lane per row, an SpMM with a
-27-point grid took 552 µs on an H100, and 164 µs with eight.
+27-point grid took 552 µs on an H100, and 164 µs with eight. Four columns per lane pay from k = 4 on: with k = 128, the
+same SpMM took 1,600 µs with two columns per lane, and 1,121 µs with four.
 """
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpu_engine.formats.base import power_of_two
@@ -12,16 +15,37 @@ from gpu_engine.formats.base import power_of_two
 BLOCK, WARP = 256, 32
 """Threads of a block and of a warp."""
 
-TILE = 32
-"""Columns that a group computes at most; more columns are further groups, which read the matrix again."""
+VECTORS = (1, 2, 4)
+"""Columns of a lane."""
 
 ALIGNMENT = 16
 """Bytes of the two columns that a lane loads at once."""
 
+LANES = 1 << 18
+"""Lanes that fill a GPU; a matrix with fewer is split further."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How many nonzeros of a row a lane should add up, and the most sets of lanes that share a row."""
+
+    nonzeros: float
+    most: int
+
+
+Splits = Mapping[int, Split]
+"""The split by width; a width without one is not split."""
+
+ROWS: Splits = {1: Split(3, 8), 2: Split(3, 4), 4: Split(5, 4), 8: Split(8, 2), 16: Split(16, 2)}
+"""For nonzeros row by row: neighboring lanes read neighboring nonzeros only if they share a row."""
+
+SLICES: Splits = {1: Split(9, 4), 2: Split(13, 2)}
+"""For nonzeros by slices, where lanes of neighboring rows read neighboring nonzeros."""
+
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Division of the lanes, all powers of two: vector 1 or 2; width · split ≤ WARP."""
+    """Division of the lanes, all powers of two: vector 1, 2 or 4; width · split ≤ WARP."""
 
     vector: int
     width: int
@@ -32,14 +56,21 @@ class Groups:
         return -(-rows * self.width * self.split // BLOCK), -(-k // (self.width * self.vector))
 
 
-def groups_for(k: int, mean: float, paired: bool) -> Groups:
-    """Return the division for k columns and rows of `mean` nonzeros.
+def groups_for(k: int, rows: int, mean: float, vector: int, splits: Splits = ROWS, columns: int = 128) -> Groups:
+    """Return the division for k columns and `rows` rows, or segments, of `mean` nonzeros.
 
-    paired  whether each two columns of X and Y are aligned to ALIGNMENT, so that a lane may load both at once
+    vector   columns of a lane, as `vector_of` returns them
+    columns  most columns of a group; more columns are further groups, which read the matrix again
     """
-    vector = 2 if paired else 1
-    columns = min(k, TILE)
-    width = power_of_two(-(-columns // vector))
-    # The fewer columns a row has, the more of its nonzeros must be loaded at once to hide the latency.
-    most = 8 if columns <= 4 else 4 if columns <= 8 else 2 if columns <= 16 or mean >= WARP else 1
-    return Groups(vector, width, min(most, power_of_two(max(round(mean / 2), 1)), WARP // width))
+    width = min(power_of_two(-(-min(k, columns) // vector)), WARP)
+    split = splits.get(width, Split(math.inf, 1))
+    wanted = nearest_power_of_two(mean / split.nonzeros)
+    number = min(wanted, split.most)
+    if rows * width * number < LANES:
+        number = min(2 * wanted, 2 * split.most)
+    return Groups(vector, width, min(number, WARP // width, power_of_two(max(round(mean / 2), 1))))
+
+
+def nearest_power_of_two(ratio: float) -> int:
+    """Return the power of two with the nearest logarithm, at least 1."""
+    return 1 << round(math.log2(ratio)) if ratio > 1 else 1

@@ -24,6 +24,8 @@ def is_column_major(array: Any) -> bool:
     return is_row_major(array.T)
 
 
-def is_paired(*arrays: Any) -> bool:
-    """Return whether each two columns 2·j, 2·j + 1 of the matrices of a GPU lie in one aligned load."""
-    return all(a.shape[1] % 2 == 0 and leading(a) % 2 == 0 and a.data.ptr % ALIGNMENT == 0 for a in arrays)
+def vector_of(*arrays: Any) -> int:
+    """Return the columns of a lane, 4, 2 or 1, that divide k, so that it loads aligned pairs of matrices of a GPU."""
+    if any(a.shape[1] % 2 or leading(a) % 2 or a.data.ptr % ALIGNMENT for a in arrays):
+        return 1
+    return 2 if any(a.shape[1] % 4 for a in arrays) else 4

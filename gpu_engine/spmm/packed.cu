@@ -1,19 +1,8 @@
-#include "packed.cuh"
-#include "spmm.cuh"
-
-/// Packed entries of a part, with 16-bit columns if `T` is unsigned short.
-template <typename T, int BYTES> struct PartEntries {
-  const Packed<BYTES> &packed;
-  const T *__restrict__ columns;
-  int base;
-
-  __device__ __forceinline__ long long column(long long entry) const { return base + (int)stream(columns + entry); }
-  __device__ __forceinline__ double value(long long entry) const { return packed.value(entry); }
-};
+#include "spmm_packed.cuh"
 
 /// spmm_segments with packed columns and values; `part_size` neighboring segments are a part.
 template <int V, int BYTES, typename Pointer>
-__global__ void __launch_bounds__(SPMM_BLOCK, 6)
+__global__ void __launch_bounds__(SPMM_BLOCK, V == 4 ? 4 : 6)
     spmm_packed(int segments, const Pointer *__restrict__ begins, const int *__restrict__ targets, int part_size,
                 const int *__restrict__ bases, const long long *__restrict__ places,
                 const unsigned short *__restrict__ narrow, const int *__restrict__ wide,

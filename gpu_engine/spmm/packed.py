@@ -14,9 +14,9 @@ from gpu_engine.formats.packing import WIDE, PackedColumns
 from gpu_engine.host.jit import numba
 from gpu_engine.spmm.base import SpmmKernel, SpmmLaunch
 from gpu_engine.spmm.cuts import SEGMENT, Cuts, cut_bytes
-from gpu_engine.spmm.groups import groups_for
+from gpu_engine.spmm.groups import VECTORS, groups_for
 from gpu_engine.spmm.launches import launch_groups
-from gpu_engine.spmm.operands import is_paired
+from gpu_engine.spmm.operands import vector_of
 
 PART = 32
 """Neighboring segments whose columns have a base of their own."""
@@ -26,7 +26,10 @@ SOURCE = CudaSource(
     __package__,
     "packed.cu",
     tuple(
-        f"spmm_packed<{vector}, {size}, {pointer}>" for vector in (1, 2) for size in VALUE_BYTES for pointer in POINTERS
+        f"spmm_packed<{vector}, {size}, {pointer}>"
+        for vector in VECTORS
+        for size in VALUE_BYTES
+        for pointer in POINTERS
     ),
 )
 
@@ -77,7 +80,7 @@ def _cuda(layout: PackedSegments, k: int) -> SpmmLaunch:
     arrays = (np.int32(cuts.count), cuts.begins, cuts.targets, *packed)
 
     def launch(x: Any, y: Any, alpha: float, beta: float) -> None:
-        groups = groups_for(k, mean, is_paired(x, y, sums))
+        groups = groups_for(k, cuts.count, mean, vector_of(x, y, sums))
         kernel = f"spmm_packed<{groups.vector}, {size}, {cuts.pointer}>"
         launch_groups(SOURCE, kernel, groups, cuts.count, arrays, (x, y, alpha, beta), (sums,))
         cuts.launch_join(sums, y, alpha, beta)

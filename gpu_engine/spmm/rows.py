@@ -9,12 +9,12 @@ from gpu_engine.formats.base import POINTERS
 from gpu_engine.formats.csr.layout import CsrLayout
 from gpu_engine.host.jit import numba
 from gpu_engine.spmm.base import SpmmKernel, SpmmLaunch
-from gpu_engine.spmm.groups import groups_for
+from gpu_engine.spmm.groups import VECTORS, groups_for
 from gpu_engine.spmm.launches import launch_groups
-from gpu_engine.spmm.operands import is_paired
+from gpu_engine.spmm.operands import vector_of
 
 SOURCE = CudaSource(
-    __package__, "rows.cu", tuple(f"spmm_rows<{vector}, {pointer}>" for vector in (1, 2) for pointer in POINTERS)
+    __package__, "rows.cu", tuple(f"spmm_rows<{vector}, {pointer}>" for vector in VECTORS for pointer in POINTERS)
 )
 
 
@@ -23,7 +23,7 @@ def _cuda(layout: CsrLayout, k: int) -> SpmmLaunch:
     mean, arrays = matrix.nnz / max(matrix.n_rows, 1), (np.int32(matrix.n_rows), *layout.arrays)
 
     def launch(x: Any, y: Any, alpha: float, beta: float) -> None:
-        groups = groups_for(k, mean, is_paired(x, y))
+        groups = groups_for(k, matrix.n_rows, mean, vector_of(x, y))
         kernel = f"spmm_rows<{groups.vector}, {layout.pointer}>"
         launch_groups(SOURCE, kernel, groups, matrix.n_rows, arrays, (x, y, alpha, beta))
 

@@ -11,14 +11,14 @@ from gpu_engine.formats.base import POINTERS
 from gpu_engine.formats.csr.layout import CsrLayout
 from gpu_engine.spmm.base import SpmmKernel, SpmmLaunch
 from gpu_engine.spmm.cuts import SEGMENT, Cuts, cut_bytes
-from gpu_engine.spmm.groups import groups_for
+from gpu_engine.spmm.groups import VECTORS, groups_for
 from gpu_engine.spmm.launches import launch_groups
-from gpu_engine.spmm.operands import is_paired
+from gpu_engine.spmm.operands import vector_of
 
 SOURCE = CudaSource(
     __package__,
     "segments.cu",
-    tuple(f"spmm_segments<{vector}, {pointer}>" for vector in (1, 2) for pointer in POINTERS),
+    tuple(f"spmm_segments<{vector}, {pointer}>" for vector in VECTORS for pointer in POINTERS),
 )
 
 
@@ -51,7 +51,7 @@ def _cuda(layout: CsrSegments, k: int) -> SpmmLaunch:
     arrays = (np.int32(cuts.count), cuts.begins, cuts.targets, *layout.csr.arrays[1:])
 
     def launch(x: Any, y: Any, alpha: float, beta: float) -> None:
-        groups = groups_for(k, mean, is_paired(x, y, sums))
+        groups = groups_for(k, cuts.count, mean, vector_of(x, y, sums))
         kernel = f"spmm_segments<{groups.vector}, {cuts.pointer}>"
         launch_groups(SOURCE, kernel, groups, cuts.count, arrays, (x, y, alpha, beta), (sums,))
         cuts.launch_join(sums, y, alpha, beta)

@@ -9,12 +9,19 @@ import pytest
 from gpu_engine.generators import generate
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.records import DeviceInfo
-from gpu_engine.spmm import SpmmKernel, blocks, order, packed, rows, segments
+from gpu_engine.spmm import SpmmKernel, blocks, order, packed, rows, segments, slices
 from gpu_engine.verify import POISON
 from tests.gpu_engine.spmm import contract
 
 CASES = [pytest.param(*case, id=f"{case[0].name}, {case[1]}") for case in contract.CASES if case[0].runs_on("cuda")]
-ANY = {rows.KERNEL: "band", segments.KERNEL: "one_dense_row", blocks.KERNEL: "blocks of 3", packed.KERNEL: "band"}
+ANY = {
+    rows.KERNEL: "band",
+    segments.KERNEL: "one_dense_row",
+    blocks.KERNEL: "blocks of 3",
+    packed.KERNEL: "band",
+    slices.KERNEL: "band",
+    slices.PACKED_KERNEL: "band",
+}
 """Kernel → a matrix for it."""
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from gpu_engine import spmm
 from gpu_engine.errors import KernelError, ParameterError
-from gpu_engine.spmm import SpmmKernel, blocks, cuts, packed, rows, segments
+from gpu_engine.spmm import SpmmKernel, blocks, cuts, packed, rows, segments, slices
 from tests.battery import BATTERY, dense, with_row_lengths
 from tests.gpu_engine.spmm import contract
 
@@ -22,7 +22,8 @@ def test_products(kernel: SpmmKernel, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "name"), [(rows.KERNEL, "band"), (blocks.KERNEL, "blocks of 3"), (packed.KERNEL, "one_dense_row")]
+    ("kernel", "name"),
+    [(rows.KERNEL, "band"), (blocks.KERNEL, "blocks of 3"), (packed.KERNEL, "one_dense_row"), (slices.KERNEL, "band")],
 )
 def test_corrupted_value_is_found(kernel: SpmmKernel, name: str) -> None:
     assert contract.finds_corruption(kernel, "cpu", contract.matrix_of(name), np, lambda matrix: matrix)
@@ -48,13 +49,13 @@ def test_segments_cover_each_nonzero_once_and_in_order(name: str) -> None:
 
 
 def test_segments_of_a_row_have_similar_lengths() -> None:
-    layout = cuts.Cuts.of(with_row_lengths([128, 129, 300, 0], 400, seed=1))
-    np.testing.assert_array_equal(np.diff(layout.begins), [128, 64, 65, 100, 100, 100, 0])
+    layout = cuts.Cuts.of(with_row_lengths([64, 65, 150, 0], 400, seed=1))
+    np.testing.assert_array_equal(np.diff(layout.begins), [64, 32, 33, 50, 50, 50, 0])
     np.testing.assert_array_equal(layout.targets, [0, -1, -2, -3, -4, -5, 3])
 
 
 def test_long_rows_are_cut_on_a_gpu_only() -> None:
-    short, long = dense([[1, 2], [0, 3]]), with_row_lengths([3, cuts.SEGMENT + 1], 200, seed=2)
+    short, long = dense([[1, 2], [0, 3]]), with_row_lengths([3, spmm.LONG + 1], 200, seed=2)
     assert spmm.kernel_for(short, "cuda") is rows.KERNEL
     assert spmm.kernel_for(long, "cuda") is segments.KERNEL
     assert spmm.kernel_for(long, "cpu") is rows.KERNEL
