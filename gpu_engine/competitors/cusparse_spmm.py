@@ -1,6 +1,6 @@
 """cuSPARSE's SpMM through its C API: all algorithms for fp64, in both orders, with reused descriptors and workspaces.
 
-X and Y have to be aligned to 16 bytes, and their leading dimensions to pairs: other loads fail, and end the process.
+X and Y have to be aligned to 16 bytes; a misaligned load ends the process.
 
 CuPy's `A @ X` builds descriptors and uses the default algorithm, column major, in every call, which is not a fair
 baseline.
@@ -25,7 +25,6 @@ from gpu_engine.competitors.cusparse_library import (
     version,
 )
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.errors import KernelError
 from gpu_engine.formats.base import row_of_entries
 from gpu_engine.formats.csr.layout import CsrLayout
 from gpu_engine.formats.dense_blocks import Blocks, find_blocks
@@ -99,9 +98,8 @@ class Algorithm:
     """An algorithm of cusparseSpMM.
 
     number           cusparseSpMMAlg_t
-    is_reproducible  whether NVIDIA promises the same bits in every run; preprocessed, CSR_ALG3 has others
+    is_reproducible  whether it gives the same bits in every run; preprocessed, CSR_ALG3 does not
     is_preprocessed  whether cusparseSpMM_preprocess runs when the SpMM is bound; it is for CSR_ALG1 and CSR_ALG3 only
-    columns_max      most columns that are measured
     """
 
     name: str
@@ -109,17 +107,12 @@ class Algorithm:
     number: int
     is_reproducible: bool = False
     is_preprocessed: bool = False
-    columns_max: int = 2**31 - 1
 
     @property
     def variant(self) -> str:
         """Name of the kernel after `cusparse/`."""
         return f"spmm_{self.name.lower()}{'_pre' if self.is_preprocessed else ''}"
 
-
-COO_COLUMNS_MAX = 16
-"""Most columns of COO_ALG1 to COO_ALG3: with k = 32, 25.8 M nonzeros, and cuSPARSE 12.6.3 on an H100, COO_ALG1 read
-outside memory, which ends the process; so did COO_ALG2 with k = 64. COO_ALG4 is faster there."""
 
 ALGORITHMS = (
     Algorithm("CSR_DEFAULT", CSR, 0),
@@ -128,9 +121,9 @@ ALGORITHMS = (
     Algorithm("CSR_ALG2", CSR, 6),
     Algorithm("CSR_ALG3", CSR, 12, is_reproducible=True),
     Algorithm("CSR_ALG3", CSR, 12, is_preprocessed=True),
-    Algorithm("COO_ALG1", COO, 1, columns_max=COO_COLUMNS_MAX),
-    Algorithm("COO_ALG2", COO, 2, is_reproducible=True, columns_max=COO_COLUMNS_MAX),
-    Algorithm("COO_ALG3", COO, 3, columns_max=COO_COLUMNS_MAX),
+    Algorithm("COO_ALG1", COO, 1),
+    Algorithm("COO_ALG2", COO, 2, is_reproducible=True),
+    Algorithm("COO_ALG3", COO, 3),
     Algorithm("COO_ALG4", COO, 5),
     Algorithm("BSR_ALG1", BSR, 14),
 )
@@ -146,6 +139,8 @@ class BoundSpmm:
         """Allocate the workspace and preprocess; wait until that is done, so that any stream may multiply."""
         import cupy
 
+        # The descriptor has addresses only: the arrays live as long as the launch.
+        self._layout = layout
         self._number, self._matrix = ctypes.c_int(algorithm.number), algorithm.structure.describe(layout)
         self._x, self._y = DenseMatrix(order), DenseMatrix(order)
         # No call here reads or writes X or Y, but their descriptors need arrays.
@@ -192,11 +187,6 @@ def _binder(algorithm: Algorithm, order: Order) -> Callable[[Any, int], SpmmLaun
     """Return the function that binds the SpMM of an algorithm, in an order, to a layout and a number of columns."""
 
     def bind(layout: Any, k: int) -> SpmmLaunch:
-        if k > algorithm.columns_max:
-            raise KernelError(
-                f"{algorithm.name} is measured with up to {algorithm.columns_max} columns, because it fails with more; "
-                f"k is {k}. COO_ALG4 takes any number."
-            )
         return BoundSpmm(algorithm, order, layout, k).multiply if layout.matrix.nnz and k else scale
 
     return bind

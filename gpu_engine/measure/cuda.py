@@ -15,7 +15,7 @@ import pynvml
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.errors import DeviceError
+from gpu_engine.errors import DeviceError, KernelError
 from gpu_engine.host.device import uuid_at
 from gpu_engine.measure.cuda_arena import CudaArena
 from gpu_engine.measure.cuda_errors import translated
@@ -190,6 +190,14 @@ class CudaStopwatch:
         finally:
             graph = self._stream.end_capture()
         return self._replay(graph, list(itertools.pairwise(events)), 1)
+
+    def can_capture(self, call: Callable[[], None]) -> bool:
+        """Return whether a CUDA graph can replay a call: a library that waits for the device forbids it."""
+        try:
+            self._once(call)
+        except (cupy.cuda.runtime.CUDARuntimeError, KernelError):
+            return False
+        return True
 
     def _flush(self) -> None:
         self._flush_buffer.data.memset_async(1, self._flush_buffer.nbytes)

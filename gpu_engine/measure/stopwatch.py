@@ -85,6 +85,10 @@ class Stopwatch(Protocol):
         """
         ...
 
+    def can_capture(self, call: Callable[[], None]) -> bool:
+        """Return whether a call, which has run once, may be `captured`."""
+        ...
+
     def time_parts(self, parts: Sequence[Callable[[], None]], before: Callable[[], None]) -> list[float]:
         """Return the seconds of each of several consecutive calls, run once after `before`."""
         ...

@@ -190,3 +190,14 @@ def test_every_kernel_of_formats_is_placed_anew_in_each_round(gpu: DeviceInfo) -
     ]
     assert {r.placements for r in records if r.state == "ok"} == {9}
     assert {r.state for r in records} <= {"ok", "skipped"}
+
+
+def test_a_call_that_waits_for_the_device_is_not_captured(gpu: DeviceInfo) -> None:
+    with open_bench(gpu) as bench:
+        array = bench.xp.zeros(1000)
+        can_capture = bench.stopwatch.can_capture
+        assert [can_capture(call) for call in (lambda: array.fill(1.0), bench.xp.cuda.Device().synchronize)] == [
+            True,
+            False,
+        ]
+        assert can_capture(lambda: array.fill(2.0))
