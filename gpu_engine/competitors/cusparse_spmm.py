@@ -1,7 +1,6 @@
 """cuSPARSE's SpMM through its C API: all algorithms for fp64, in both orders, with reused descriptors and workspaces.
 
-X and Y have to be aligned to 16 bytes, and with an even k the leading dimensions have to be even: a misaligned load ends
-the process.
+X and Y have to be aligned to 16 bytes, with even leading dimensions if k is even: a misaligned load ends the process.
 
 CuPy's `A @ X` builds descriptors and uses the default algorithm, column major, in every call, which is not a fair
 baseline.
