@@ -20,14 +20,12 @@ class ColumnProduct:
 
     def __init__(self, vectors: Vectors, matrix: CsrMatrix) -> None:
         self._xp, self._backend = vectors.xp, vectors.backend
-        self._kernel = spmm.kernel_for(matrix, self._backend)
-        self._layout = self._kernel.store(matrix)
+        self._layouts = spmm.Layouts(matrix, self._backend)
         self._bound: dict[int, spmm.SpmmLaunch] = {}
 
-    @property
-    def kernel(self) -> str:
-        """Name of the kernel, `format/variant`."""
-        return self._kernel.name
+    def kernel(self, k: int) -> str:
+        """Return the name of the kernel for k columns, `format/variant`."""
+        return self._layouts.kernel(k).name
 
     def run(self, x: Any, y: Any, alpha: float, beta: float) -> None:
         """Compute Y := α·A·X + β·Y for real X [n_cols, k] and float64 Y [n_rows, k] of one device."""
@@ -45,5 +43,5 @@ class ColumnProduct:
         if k not in self._bound:
             if len(self._bound) == BOUND_MAX:
                 del self._bound[next(iter(self._bound))]
-            self._bound[k] = self._kernel.bound(self._backend, self._layout, k)
+            self._bound[k] = self._layouts.bound(k)
         return self._bound[k]

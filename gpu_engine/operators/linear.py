@@ -220,12 +220,11 @@ class Operator(Solves):
         self._product.run(source, y, alpha, beta)
         return vectors.answer(y, x) if out is None else out
 
-    @property
-    def column_kernel(self) -> str | None:
-        """Name of the kernel for several columns, `format/variant`; None if each column takes an SpMV."""
+    def column_kernel(self, k: int) -> str | None:
+        """Return the name of the kernel for k columns, `format/variant`; None if each column takes an SpMV."""
         with self._source.current(), self._product.lock:
             columns = self._column_product()
-        return None if columns is None else columns.kernel
+            return None if columns is None else columns.kernel(k)
 
     def _column_product(self) -> ColumnProduct | None:
         """Return the SpMM, made at the first call; None if only the arrays of the transpose may be used."""

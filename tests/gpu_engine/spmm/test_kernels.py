@@ -8,7 +8,7 @@ import pytest
 from gpu_engine import spmm
 from gpu_engine.errors import KernelError, ParameterError
 from gpu_engine.spmm import SpmmKernel, blocks, cuts, packed, rows, segments, slices
-from tests.battery import BATTERY, dense, with_row_lengths
+from tests.battery import BATTERY, with_row_lengths
 from tests.gpu_engine.spmm import contract
 
 CASES = [pytest.param(*case, id=f"{case[0].name}, {case[1]}") for case in contract.CASES if case[0].runs_on("cpu")]
@@ -52,13 +52,6 @@ def test_segments_of_a_row_have_similar_lengths() -> None:
     layout = cuts.Cuts.of(with_row_lengths([64, 65, 150, 0], 400, seed=1))
     np.testing.assert_array_equal(np.diff(layout.begins), [64, 32, 33, 50, 50, 50, 0])
     np.testing.assert_array_equal(layout.targets, [0, -1, -2, -3, -4, -5, 3])
-
-
-def test_long_rows_are_cut_on_a_gpu_only() -> None:
-    short, long = dense([[1, 2], [0, 3]]), with_row_lengths([3, spmm.LONG + 1], 200, seed=2)
-    assert spmm.kernel_for(short, "cuda") is rows.KERNEL
-    assert spmm.kernel_for(long, "cuda") is segments.KERNEL
-    assert spmm.kernel_for(long, "cpu") is rows.KERNEL
 
 
 def test_a_kernel_of_another_backend_is_refused() -> None:
