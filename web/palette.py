@@ -40,8 +40,8 @@ Kernels that choose among formats have one too. No other batched kernel has one 
 Each has a contrast of at least 3:1 with a light page and with a dark one.
 """
 
-SPMV_HUE = OKABE_ITO[5]
-"""Hue of k SpMVs, the alternative to one SpMM; their kernels differ by marker and line."""
+SPMV_HUE = "#8A63D2"
+"""Hue of k SpMVs, the alternative to one SpMM; their kernels differ by marker and line. No SpMM has it."""
 
 SYMBOLS = ("circle", "diamond", "triangle-up", "cross", "star", "x", "triangle-down")
 """Markers in figures; squares are of libraries."""
