@@ -95,7 +95,7 @@ __device__ __forceinline__ bool takes_part(const Solve *solve) {
 }
 
 /// How a solve has ended, by its true residual and that of its best iterate; RUNNING if the recurrence starts, or
-/// starts again, which it has done `starts` times. `_ended` of gpu_engine/solvers/host.py decides the same, with its
+/// starts again, which it has done `starts` times. `ending` of gpu_engine/solvers/host.py decides the same, with its
 /// PROGRESS and REPLACEMENTS_MAX. CYCLES: the recurrence starts again in any case, as GMRES does, while the residual
 /// falls.
 template <bool CYCLES>

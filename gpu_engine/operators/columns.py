@@ -39,9 +39,13 @@ class ColumnProduct:
             launch(rows, product, alpha, 0.0)
             order.to_columns(product, y, beta)
 
+    def bind(self, k: int) -> spmm.SpmmLaunch:
+        """Return the SpMM for row-major float64 matrices of k columns, with a buffer of its own for cut rows."""
+        return self._layouts.bound(k)
+
     def _launch(self, k: int) -> spmm.SpmmLaunch:
         if k not in self._bound:
             if len(self._bound) == BOUND_MAX:
                 del self._bound[next(iter(self._bound))]
-            self._bound[k] = self._layouts.bound(k)
+            self._bound[k] = self.bind(k)
         return self._bound[k]

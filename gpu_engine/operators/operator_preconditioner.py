@@ -3,6 +3,7 @@
 from typing import Any
 
 from gpu_engine.errors import ParameterError
+from gpu_engine.solvers.base import Apply
 
 
 class OperatorPreconditioner:
@@ -19,3 +20,8 @@ class OperatorPreconditioner:
     def __call__(self, v: Any, out: Any) -> None:
         """Compute out := M·v."""
         self._operator.matvec(v, out=out)
+
+    def bind_columns(self, k: int) -> Apply:
+        """Implement `BlockPreconditioner`."""
+        apply: Apply = self._operator.bind_columns(k)
+        return apply

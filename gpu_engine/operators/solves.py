@@ -3,15 +3,19 @@
 They are called as SciPy's solvers are, and return (x, info); `info` is a number of SciPy's with a report.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from gpu_engine.errors import ParameterError, quote
+from gpu_engine.errors import ParameterError
 from gpu_engine.formats.base import transpose
 from gpu_engine.formats.csr.layout import CsrLayout
+from gpu_engine.operators import column_solves
 from gpu_engine.operators.build import Built, Source, Wish
+from gpu_engine.operators.columns import ColumnProduct
+from gpu_engine.operators.launched_solve import LaunchedSolve, check_launched
 from gpu_engine.operators.matrices import wrap_arrays
 from gpu_engine.operators.operands import is_tensor
 from gpu_engine.operators.operator_preconditioner import OperatorPreconditioner
@@ -19,20 +23,14 @@ from gpu_engine.operators.products import Product
 from gpu_engine.operators.vectors import FP64, DeviceVectors, Vectors
 from gpu_engine.solvers import chebyshev as chebyshev_iteration
 from gpu_engine.solvers import find_method, gmres, host, preconditioners, symmetry
-from gpu_engine.solvers.base import CHECK_EVERY, Callback, Info, Method, Preconditioner, System, Tolerance
+from gpu_engine.solvers.base import CHECK_EVERY, Apply, Info, Method, Preconditioner, System, Tolerance, most_iterations
+from gpu_engine.solvers.columns import COLUMN_METHODS, each_column
 
-Result = tuple[Any, Info]
+Callback = Callable[[Any], None]
+"""`(x)`, or for several right-hand sides `(norms)`."""
 
-
-class LaunchedSolve:
-    """A solve that was launched; later solves of its operator with the same method and M overwrite its report."""
-
-    def __init__(self, solver: Any, x: Any) -> None:
-        self._solver, self._x = solver, x
-
-    def info(self) -> Info:
-        """Wait for the current stream, and return how the last launch or replay ended."""
-        return Info(self._solver.solution(self._x))
+Result = tuple[Any, Any]
+"""(x, info), Info or for several right-hand sides ColumnInfo."""
 
 
 class Solves:
@@ -40,18 +38,19 @@ class Solves:
 
     Parameters of all of them:
 
-    b            float64 [n] or [n, 1], on the device of the matrix
-    x0           start vector; None: 0
+    b            float64 [n] or [n, 1], on the device of the matrix; `cg` also takes several right-hand sides [n, k]
+    x0           start vector, of the shape of b; None: 0
     rtol, atol   a solve has converged if ‖b − A·x‖₂ ≤ max(rtol·‖b‖₂, atol); the residual is computed in twice the
                  precision
     maxiter      most iterations (GMRES: cycles); None: 10·n (MINRES: 5·n)
     M            approximate inverse of A: a linear operator, a sparse matrix, or a name of PRECONDITIONERS: `jacobi`
     callback     called with the iterate, which it must copy to keep: after each iteration on a CPU, after each test of
-                 convergence on a GPU
+                 convergence on a GPU; with several right-hand sides, with the norms of their residuals, [k] on the host
     check_every  iterations between two tests of convergence on a GPU; x does not depend on it
 
     Return (x, info): x of the kind of b; info is 0 if the solve converged, the number of iterations if more are needed,
     and negative after a breakdown. `info.solution` has the status, the iterations, and the norms of the residual.
+    With several right-hand sides, x has the order of b, and info and its solution have these per column.
 
     Raise ParameterError for a matrix that is not square or not symmetric where the method needs it, and for vectors
     and tolerances that are not finite.
@@ -161,7 +160,7 @@ class Solves:
         maxiter: int | None = None,
         M: Any = None,
         check_every: int = CHECK_EVERY,
-    ) -> "LaunchedSolve":
+    ) -> LaunchedSolve:
         """Launch a solve on the current stream of CuPy without waiting for it, also into a CUDA graph under capture.
 
         b, x    float64 [n] of CuPy; x is the start vector, and becomes the solution
@@ -172,17 +171,23 @@ class Solves:
         Raises ParameterError on a CPU, for other arrays, and for a preconditioner that the host calls.
         """
         chosen = find_method(method)
-        if not isinstance(self.vectors, DeviceVectors):
-            raise ParameterError("launch_solve needs a matrix on a GPU. On a CPU, use A.cg and its like.")
-        xp = self.vectors.xp
-        for name, array in (("b", b), ("x", x)):
-            if not isinstance(array, xp.ndarray) or array.dtype != FP64 or array.shape != (self.shape[0],):
-                raise ParameterError(f"{name} must be a CuPy array, float64 ({self.shape[0]},).")
+        check_launched(self.vectors, self.shape[0], b, x)
         with self._source.current(), self._product.lock:
             solver = self._device_solver(chosen, self._system(M, chosen.symmetric), check_every)
             most = 10 * self.shape[0] if maxiter is None else maxiter
             solver.enqueue(b, x, (rtol, atol), most * (gmres.RESTART if chosen.cycles else 1))
         return LaunchedSolve(solver, x)
+
+    def bind_columns(self, k: int) -> Apply:
+        """Return `(X, Y)`: Y := A·X for row-major float64 [n_cols, k], without a lock, with buffers of its own."""
+        columns = self._column_product()
+        if columns is None:
+            return each_column(self._built.launch, self.shape, self.vectors.xp)
+        launch = columns.bind(k)
+        return lambda x, y: launch(x, y, 1.0, 0.0)
+
+    def _column_product(self) -> ColumnProduct | None:
+        raise NotImplementedError
 
     def _bounds(self, preconditioner: Any) -> chebyshev_iteration.Bounds:
         """Return the estimated bounds of the spectrum of M·A, which later solves use again."""
@@ -211,6 +216,9 @@ class Solves:
             return tensors.solved(
                 self, b, lambda array: self._solve(method, array, x0, limits, preconditioner, callback, check_every)
             )
+        if method.name in COLUMN_METHODS and column_solves.has_several(self.vectors, b):
+            block = COLUMN_METHODS[method.name]
+            return column_solves.solve(self, block, b, x0, limits, preconditioner, callback, check_every)
         with self._source.current():
             system = self._system(preconditioner, method.symmetric)
             vector, start = self._finite(b, "b"), self._start(x0)
@@ -291,11 +299,6 @@ class Solves:
         return vector
 
     def _tolerance(self, b: Any, rtol: float, atol: float, maxiter: int | None) -> Tolerance:
-        for name, value in (("rtol", rtol), ("atol", atol)):
-            if not 0.0 <= value < np.inf:
-                raise ParameterError(f"{name} is {quote(value)}; expected a number that is at least 0.")
-        most = 10 * self.shape[0] if maxiter is None else maxiter
-        if most < 0:
-            raise ParameterError(f"maxiter is {most}; expected at least 0.")
+        most = most_iterations(self.shape[0], rtol, atol, maxiter)
         norm = float(self.vectors.xp.linalg.norm(b))
         return Tolerance(max(rtol * norm, atol), most)

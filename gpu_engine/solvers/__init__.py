@@ -2,13 +2,14 @@
 
 base      Method, System, Solution: the contract of METHODS
 residual  b − A·x in twice the precision, which decides whether a solve has converged
-host      the loop around a method on a CPU; device: the same loop as one CUDA graph
+host      the loop around a method on a CPU; device, device_loop: the same loop as one CUDA graph
 cg, minres, bicgstab, gmres, chebyshev    one method each: its recurrence on a CPU and its kernels
+columns/                                  several right-hand sides at once
 preconditioners/                          what M does, where a method can compute it in its own kernels
 """
 
 from gpu_engine.errors import ParameterError, quote
-from gpu_engine.solvers import batch, chebyshev, outer, preconditioners
+from gpu_engine.solvers import batch, chebyshev, columns, outer, preconditioners
 from gpu_engine.solvers.base import Method, Solution, Status
 from gpu_engine.solvers.bicgstab import BICGSTAB
 from gpu_engine.solvers.cg import CG
@@ -24,6 +25,7 @@ SOURCES = (
     *(outer.SOURCE, batch.SOURCE, chebyshev.SOURCE),
     *(method.source for method in METHODS),
     *preconditioners.SOURCES,
+    *columns.SOURCES,
 )
 """CUDA sources of all solvers."""
 

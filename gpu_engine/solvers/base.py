@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gpu_engine.cuda.load import CudaSource
+from gpu_engine.errors import ParameterError, quote
 
 
 class Status(Enum):
@@ -94,7 +95,10 @@ class Solution:
 
 
 Apply = Callable[[Any, Any], None]
-"""`(v, out)`: out := A·v or M·v; float64 [n] on the device of the system; launches on the current stream."""
+"""`(v, out)`: out := A·v or M·v on the device of the system; launches on the current stream.
+
+float64 [n]; with several right-hand sides, a row-major block [n, k].
+"""
 
 
 Callback = Callable[[Any], None]
@@ -121,7 +125,7 @@ class System:
     """A square matrix, as a solver uses it.
 
     n              rows
-    multiply       SpMV of the kernel that was chosen
+    multiply       SpMV of the kernel that was chosen; with several right-hand sides, SpMM
     rows           the matrix by rows (CsrMatrix) on the same device, for the true residual
     precondition   M, or None
     """
@@ -142,6 +146,20 @@ class Tolerance:
 
     bound: float
     iterations_max: int
+
+
+def most_iterations(n: int, rtol: float, atol: float, maxiter: int | None) -> int:
+    """Return the most iterations for n rows; maxiter None: 10·n.
+
+    Raises ParameterError for tolerances and a maximum that a solve cannot have.
+    """
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if not 0.0 <= value < np.inf:
+            raise ParameterError(f"{name} is {quote(value)}; expected a number that is at least 0.")
+    most = 10 * n if maxiter is None else maxiter
+    if most < 0:
+        raise ParameterError(f"maxiter is {most}; expected at least 0.")
+    return most
 
 
 class BreakdownError(Exception):

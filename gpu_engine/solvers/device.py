@@ -1,9 +1,4 @@
-"""Solves a system on a GPU: one CUDA graph of the recurrence of a method and of the true residual around it.
-
-The graph is a loop whose body computes the true residual, ends the solve or starts the recurrence, and runs it in
-another loop of `check_every` iterations and one check. Iterations after the last one change nothing, so that x does not
-depend on check_every. Nothing is allocated, and the host reads the state once, at the end.
-"""
+"""Solves a system on a GPU: the kernels of the loop around the recurrence of a method."""
 
 from collections.abc import Callable
 from itertools import chain
@@ -14,6 +9,7 @@ import numpy as np
 from gpu_engine.errors import ParameterError
 from gpu_engine.formats.base import POINTERS, lanes_for
 from gpu_engine.solvers.base import Callback, Method, Solution, Status, System, Tolerance
+from gpu_engine.solvers.device_loop import DeviceLoop
 from gpu_engine.solvers.outer import LANES, SOURCE
 from gpu_engine.solvers.workspace import SUMS, Workspace
 
@@ -21,25 +17,17 @@ CHECKS_MAX = 2**16
 """Most checks whose norm is kept."""
 
 
-class DeviceSolver:
+class DeviceSolver(DeviceLoop):
     """A method for one system on the current GPU, ready to be launched with any right-hand side.
 
     check_every  iterations between two checks; rounded up to a multiple of the method's period
     """
 
     def __init__(self, method: Method, system: System, check_every: int) -> None:
-        import cupy
-
-        # This module imports CuPy.
-        from gpu_engine.cuda import conditional
-
-        self._method, self._system, self._xp, self._conditional = method, system, cupy, conditional
-        self.check_every = -(-check_every // method.period) * method.period
-        self._work = Workspace(system.n, cupy, CHECKS_MAX, max(SUMS, method.sums))
+        super().__init__(system, -(-check_every // method.period) * method.period, method.cycles)
+        self._work = Workspace(system.n, self._xp, CHECKS_MAX, max(SUMS, method.sums))
         self._recurrence = method.on_device(system, self._work)
         self._residual = self._bind_residual()
-        self._graph = self._part = None
-        self._in_graph = system.precondition is None or system.precondition.in_graph
         self._warm_up()
 
     def solve(self, b: Any, x: Any, tolerance: Tolerance, callback: Callback | None = None) -> Solution:
@@ -50,10 +38,7 @@ class DeviceSolver:
         work = self._work
         work.b[...], work.x[...] = b, x
         work.begin(tolerance.bound, tolerance.iterations_max)
-        if callback is None and self._in_graph and self._conditional.supported():
-            self._whole().launch()
-        else:
-            self._launch_by_parts(callback)
+        self._run(callback)
         solution = self.solution(x)
         x[...] = work.x
         return solution
@@ -97,47 +82,11 @@ class DeviceSolver:
             max(int(state["replacements"]) - 1, 0),
         )
 
-    def launch(self) -> None:
-        """Launch the solve of `b` from `x` on the current stream, which must be in capture."""
-        outer = self._conditional.new_handle(1)
-        with self._conditional.while_true(outer):
-            inner = 0 if self._method.cycles else self._conditional.new_handle(0)
-            self._judge(outer, inner)
-            self._recurrence.start()
-            if self._method.cycles:
-                self._recurrence.cycle()
-                return
-            with self._conditional.while_true(inner):
-                self._iterations(inner)
-
-    def _iterations(self, inner: int) -> None:
-        for iteration in range(self.check_every):
-            self._recurrence.iterate(iteration % 2)
-        self._check(inner)
-
-    def _launch_by_parts(self, callback: Callback | None) -> None:
-        """Run the solve with the decisions of the host, which are those of the GPU."""
-        work = self._work
-        while True:
-            self._judge(0, 0)
-            if not work.read()["active"]:
-                return
-            self._recurrence.start()
-            continues = True
-            while continues:
-                if self._in_graph:
-                    self._repeated().launch()
-                else:
-                    self._repeat()
-                continues = bool(work.read()["continues"]) and not self._method.cycles
-                if callback is not None:
-                    callback(work.x)
-
     def _judge(self, outer: int, inner: int) -> None:
         work = self._work
         self._residual()
         handles = np.uint64(outer), np.uint64(inner)
-        kernel = f"judge<{str(self._method.cycles).lower()}>"
+        kernel = f"judge<{str(self._cycles).lower()}>"
         work.over_blocks(SOURCE, kernel, np.int32(work.blocks), work.partials, work.state, *handles)
         work.over_rows(SOURCE, "keep_best", work.x, work.best, work.state)
 
@@ -145,6 +94,12 @@ class DeviceSolver:
         work = self._work
         count = np.int32(work.blocks)
         work.over_blocks(SOURCE, "check", count, work.partials, work.state, work.norms, np.uint64(inner))
+
+    def _read(self) -> Any:
+        return self._work.read()
+
+    def _report(self, callback: Callback) -> None:
+        callback(self._work.x)
 
     def _bind_residual(self) -> Callable[[], None]:
         """Return the launch of r := b − A·x."""
@@ -165,37 +120,3 @@ class DeviceSolver:
         self._judge(0, 0)
         self._recurrence.start()
         self._repeat()
-
-    def _repeat(self) -> None:
-        """Launch what the host repeats: a cycle, or iterations and a check."""
-        if self._method.cycles:
-            self._recurrence.cycle()
-        else:
-            self._iterations(0)
-
-    def _whole(self) -> Any:
-        """Return the CUDA graph of a solve."""
-        if self._graph is None:
-            self._graph = self._captured(self.launch)
-        return self._graph
-
-    def _repeated(self) -> Any:
-        """Return the CUDA graph of what the host repeats."""
-        if self._part is None:
-            self._part = self._captured(self._repeat)
-        return self._part
-
-    def _captured(self, launches: Callable[[], None]) -> Any:
-        """Return the CUDA graph of launches, captured on a stream of its own."""
-        outer = self._xp.cuda.get_current_stream()
-        stream = self._xp.cuda.Stream(non_blocking=True)
-        # `with stream` would not restore an outer stream that was made current by `use`.
-        stream.use()
-        try:
-            stream.begin_capture()
-            launches()
-            graph = stream.end_capture()
-        finally:
-            outer.use()
-        self._recurrence.captured()
-        return graph

@@ -55,7 +55,7 @@ def solve(
     norm, replacements, status = _true_residual(system, b, x, r), 0, Status.RUNNING
     least = norm
     while True:
-        ended = _ended(norm, least, replacements, progress, status, tolerance)
+        ended = ending(norm, least, tolerance.bound, replacements, progress.is_spent, status)
         if not norm <= least:
             # An iterate that is worse than its predecessor, or not finite, is not returned.
             x[:], norm = best, least
@@ -68,19 +68,22 @@ def solve(
         norm = _true_residual(system, b, x, r)
 
 
-def _ended(
-    norm: float, before: float, replacements: int, progress: _Progress, status: Status, tolerance: Tolerance
-) -> Status | None:
-    """Return how the solve ended, by its true residual and that of the last time; None if the recurrence goes on."""
-    if norm <= tolerance.bound:
+def ending(norm: float, before: float, bound: float, starts: int, is_spent: bool, status: Status) -> Status | None:
+    """Return how a solve ended, by its true residual and that of its best iterate; None if the recurrence goes on.
+
+    starts    times that the recurrence has started
+    is_spent  whether the maximum number of iterations is reached
+    status    RUNNING unless the recurrence broke down
+    """
+    if norm <= bound:
         return Status.CONVERGED
     if not np.isfinite(norm):
         return Status.NOT_FINITE
     if status not in (Status.RUNNING, Status.BREAKDOWN):
         return status
-    if progress.is_spent:
+    if is_spent:
         return Status.ITERATIONS_MAX
-    if replacements and (replacements > REPLACEMENTS_MAX or norm > PROGRESS * before):
+    if starts and (starts > REPLACEMENTS_MAX or norm > PROGRESS * before):
         return status if status is Status.BREAKDOWN else Status.STAGNATED
     return None
 

@@ -26,6 +26,26 @@ def on_host(rows: CsrMatrix, b: np.ndarray, x: np.ndarray, r: np.ndarray) -> flo
     return float(r @ r)
 
 
+def norms_on_host(rows: CsrMatrix, b: np.ndarray, x: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Write R := B − A·X for blocks [n, k] and return ‖r‖₂ of each column: float64 [k]."""
+    _columns(rows.indptr, rows.indices, rows.values, b, x, r)
+    norms: np.ndarray = np.sqrt((r * r).sum(axis=0))
+    return norms
+
+
+@numba.njit(parallel=True, cache=True)
+def _columns(indptr: Any, indices: Any, values: Any, b: Any, x: Any, r: Any) -> None:
+    n, k = r.shape
+    for row in numba.prange(n):
+        for j in range(k):
+            total, error = float(b[row, j]), 0.0
+            for entry in range(indptr[row], indptr[row + 1]):
+                high, low = _product(-values[entry], x[indices[entry], j])
+                total, more = _sum(total, high)
+                error += low + more
+            r[row, j] = total + error
+
+
 @numba.njit(parallel=True, cache=True)
 def _rows(indptr: Any, indices: Any, values: Any, b: Any, x: Any, r: Any) -> None:
     for row in numba.prange(r.size):

@@ -19,12 +19,15 @@ def test_the_examples_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsy
     names: dict[str, Any] = {}
     for example in EXAMPLES:
         exec(compile(example, "docs/solvers.md", "exec"), names)
-    assert len(EXAMPLES) == 4
+    assert len(EXAMPLES) == 5
     assert names["solution"].converged.all()
     first, second, third = names["same"].x.reshape(3, 40)
     np.testing.assert_allclose(first, 2.0 * second, rtol=1e-4)
     np.testing.assert_allclose(first, 3.0 * third, rtol=1e-4)
     b, matrix = names["b"], names["matrix"]
+    infos = names["infos"]
+    assert (np.linalg.norm(names["B"] - matrix @ names["X"], axis=0) <= infos.solution.bound).all()
+    assert names["column"].iterations == infos.solution.iterations[0]
     assert np.linalg.norm(b - matrix @ names["x"]) <= 1e-8 * np.linalg.norm(b)
     assert names["better"].solution.iterations < 0.5 * names["plain"].solution.iterations
     assert capsys.readouterr().out.startswith(str(names["A"].cg(b, rtol=1e-8)[1].solution))

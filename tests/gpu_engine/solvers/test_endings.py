@@ -99,7 +99,7 @@ def test_hostile_arguments_are_refused_before_work_begins(method: str) -> None:
         ((B, nan), {}),
         ((B * 1j,), {}),
         ((B[:10],), {}),
-        ((np.stack([B, B], axis=1),), {}),
+        ((np.stack([B[:10], B[:10]], axis=1),), {}),
         ((B,), {"rtol": -1.0}),
         ((B,), {"atol": float("inf")}),
         ((B,), {"maxiter": -1}),
