@@ -144,7 +144,7 @@ class Machine:
         for library in self._libraries.values():
             library.use(ctypes.c_void_p(self._conditions.ctypes.data))
         self._nodes: list[Any] | None = None
-        self._handles: dict[int, tuple[Any, int]] = {}
+        self._handles: dict[int, int] = {}
 
     def do(self, work: Callable[[], Any]) -> None:
         """Do some work at once, or in a capture add it to the graph."""
