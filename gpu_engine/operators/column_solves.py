@@ -113,7 +113,8 @@ def _start(vectors: Vectors, x0: Any, rights: Any) -> Any:
 def _tolerance(xp: Any, rights: Any, rtol: float, atol: float, maxiter: int | None) -> ColumnTolerance:
     most = most_iterations(rights.shape[0], rtol, atol, maxiter)
     # Squares of numbers above 10^154 overflow, and a bound that is infinite would accept any x.
-    largest = xp.maximum(abs(rights).max(axis=0, initial=0.0), np.finfo(np.float64).tiny)
+    largest = abs(rights).max(axis=0) if rights.size else xp.zeros(rights.shape[1])
+    largest = xp.maximum(largest, np.finfo(np.float64).tiny)
     norms = largest * xp.sqrt(((rights / largest) ** 2).sum(axis=0))
     on_host = norms if xp is np else norms.get()
     return ColumnTolerance(np.maximum(rtol * on_host, atol), most)
