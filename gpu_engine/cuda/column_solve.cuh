@@ -18,6 +18,8 @@ struct Column {
   int active;  // whether this iteration changes the column
   int starts;  // times that its recurrence has started
   int best;    // Best
+  int step;    // vectors of its basis that have been multiplied
+  int again;   // whether they are orthogonalized a second time
 };
 
 /// State of all columns together; COLUMNS of workspace.py.
@@ -25,6 +27,7 @@ struct Columns {
   long long iterations_max, checks, checks_max;
   int active;    // whether a column has not ended
   int continues; // whether the last check found a column that goes on
+  int step;      // iterations of this cycle
 };
 
 /// Elements of a row-major block [n, k] that a thread visits: those of one column, k ≤ SOLVE_BLOCK. Neighboring threads
@@ -45,11 +48,11 @@ struct ColumnLane {
   for (long long row = (lane).is_used && (takes_part) ? (lane).first() : (n), at = row * (lane).k + (lane).column;     \
        row < (n); row += (lane).step(), at += (lane).step() * (lane).k)
 
-/// Adds the block's part of each sum of each column, in the same order every time; all threads call it.
-template <int COUNT>
-__device__ __forceinline__ void write_column_sums(double *__restrict__ partials, const ColumnLane &lane,
-                                                  const int (&sums)[COUNT], const double (&values)[COUNT]) {
+/// Adds up values per column over the block, in the same order every time; the threads of its first row hold the sums.
+template <int COUNT> __device__ __forceinline__ void sum_column_rows(const ColumnLane &lane, double (&values)[COUNT]) {
   __shared__ double parts[COUNT][SOLVE_BLOCK];
+  // Threads may still read the sums before.
+  __syncthreads();
 #pragma unroll
   for (int i = 0; i < COUNT; ++i)
     parts[i][threadIdx.x] = values[i];
@@ -63,10 +66,36 @@ __device__ __forceinline__ void write_column_sums(double *__restrict__ partials,
       for (int i = 0; i < COUNT; ++i)
         parts[i][threadIdx.x] += parts[i][threadIdx.x + half * lane.k];
   }
+#pragma unroll
+  for (int i = 0; i < COUNT; ++i)
+    values[i] = parts[i][threadIdx.x];
+}
+
+/// Where the block writes its part of a sum of a column.
+__device__ __forceinline__ double &column_part(double *__restrict__ partials, const ColumnLane &lane, int sum) {
+  return partials[((long long)sum * lane.k + lane.column) * SOLVE_BLOCKS_MAX + blockIdx.x];
+}
+
+/// Adds the block's part of each sum of each column, for the kernels that follow; all threads call it.
+template <int COUNT>
+__device__ __forceinline__ void write_column_sums(double *__restrict__ partials, const ColumnLane &lane,
+                                                  const int (&sums)[COUNT], double (&values)[COUNT]) {
+  sum_column_rows(lane, values);
   if (lane.row != 0) return;
 #pragma unroll
   for (int i = 0; i < COUNT; ++i)
-    partials[((long long)sums[i] * lane.k + lane.column) * SOLVE_BLOCKS_MAX + blockIdx.x] = parts[i][threadIdx.x];
+    column_part(partials, lane, sums[i]) = values[i];
+}
+
+/// The same for the sums first, first + 1, … below `end`.
+template <int COUNT>
+__device__ __forceinline__ void write_column_sums(double *__restrict__ partials, const ColumnLane &lane, int first,
+                                                  int end, double (&values)[COUNT]) {
+  sum_column_rows(lane, values);
+  if (lane.row != 0) return;
+#pragma unroll
+  for (int i = 0; i < COUNT; ++i)
+    if (first + i < end) column_part(partials, lane, first + i) = values[i];
 }
 
 /// Totals of sums of the column blockIdx.x of k = gridDim.x, which an earlier kernel wrote with `blocks` blocks.

@@ -24,7 +24,7 @@ from gpu_engine.operators.vectors import FP64, DeviceVectors, Vectors
 from gpu_engine.solvers import chebyshev as chebyshev_iteration
 from gpu_engine.solvers import find_method, gmres, host, preconditioners, symmetry
 from gpu_engine.solvers.base import CHECK_EVERY, Apply, Info, Method, Preconditioner, System, Tolerance, most_iterations
-from gpu_engine.solvers.columns import COLUMN_METHODS, each_column
+from gpu_engine.solvers.columns import column_method, each_column
 
 Callback = Callable[[Any], None]
 """`(x)`, or for several right-hand sides `(norms)`."""
@@ -38,7 +38,7 @@ class Solves:
 
     Parameters of all of them:
 
-    b            float64 [n] or [n, 1], on the device of the matrix; `cg` also takes several right-hand sides [n, k]
+    b            float64 [n] or [n, 1], on the device of the matrix; `cg` and `gmres` also take several columns [n, k]
     x0           start vector, of the shape of b; None: 0
     rtol, atol   a solve has converged if ‖b − A·x‖₂ ≤ max(rtol·‖b‖₂, atol); the residual is computed in twice the
                  precision
@@ -216,8 +216,8 @@ class Solves:
             return tensors.solved(
                 self, b, lambda array: self._solve(method, array, x0, limits, preconditioner, callback, check_every)
             )
-        if method.name in COLUMN_METHODS and column_solves.has_several(self.vectors, b):
-            block = COLUMN_METHODS[method.name]
+        block = column_method(method)
+        if block is not None and column_solves.has_several(self.vectors, b):
             return column_solves.solve(self, block, b, x0, limits, preconditioner, callback, check_every)
         with self._source.current():
             system = self._system(preconditioner, method.symmetric)

@@ -200,6 +200,9 @@ class DeviceRecurrence:
         """Make a cycle of iterations, if the method has cycles."""
         raise NotImplementedError
 
+    def finish(self) -> None:
+        """Update x after the iterations, if they do not."""
+
     def captured(self) -> None:
         """Prepare the launch of the graph that was captured last."""
 
@@ -214,6 +217,7 @@ class Method:
     symmetric  whether it needs A = Aᵀ
     period     iterations after which its vectors are in their places again
     cycles     whether it starts again from the true residual after each cycle: `cycle` replaces `iterate`
+    restart    iterations of a cycle; 0 without cycles
     sums       sums that it has at a time
     spmvs      SpMVs per iteration
     passes     vectors that an iteration reads or writes once, with everything fused that has no barrier
@@ -228,6 +232,7 @@ class Method:
     symmetric: bool = False
     period: int = 1
     cycles: bool = False
+    restart: int = 0
     sums: int = 1
     spmvs: int = 1
     passes: float = 0.0

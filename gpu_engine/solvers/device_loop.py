@@ -43,6 +43,7 @@ class DeviceLoop:
                 return
             with self._conditional.while_true(inner):
                 self._iterations(inner)
+            self._recurrence.finish()
 
     def _run(self, callback: Callable[[Any], None] | None) -> None:
         """Launch the solve on the current stream: as one graph, if nothing needs the host."""
@@ -88,6 +89,7 @@ class DeviceLoop:
                 continues = bool(self._read()["continues"]) and not self._cycles
                 if callback is not None:
                     self._report(callback)
+            self._recurrence.finish()
 
     def _repeat(self) -> None:
         """Launch what the host repeats: a cycle, or iterations and a check."""

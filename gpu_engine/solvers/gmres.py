@@ -208,6 +208,7 @@ def gmres(restart: int = RESTART) -> Method:
         on_device=partial(DeviceRecurrence, restart),
         source=SOURCE,
         cycles=True,
+        restart=restart,
         sums=restart + 2,
         passes=restart + 6,
     )

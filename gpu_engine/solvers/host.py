@@ -68,12 +68,15 @@ def solve(
         norm = _true_residual(system, b, x, r)
 
 
-def ending(norm: float, before: float, bound: float, starts: int, is_spent: bool, status: Status) -> Status | None:
+def ending(
+    norm: float, before: float, bound: float, starts: int, is_spent: bool, status: Status, cycles: bool = False
+) -> Status | None:
     """Return how a solve ended, by its true residual and that of its best iterate; None if the recurrence goes on.
 
     starts    times that the recurrence has started
     is_spent  whether the maximum number of iterations is reached
     status    RUNNING unless the recurrence broke down
+    cycles    whether the recurrence starts again in any case, while the residual falls
     """
     if norm <= bound:
         return Status.CONVERGED
@@ -83,7 +86,8 @@ def ending(norm: float, before: float, bound: float, starts: int, is_spent: bool
         return status
     if is_spent:
         return Status.ITERATIONS_MAX
-    if starts and (starts > REPLACEMENTS_MAX or norm > PROGRESS * before):
+    progress = 1.0 - np.finfo(np.float64).eps if cycles else PROGRESS
+    if starts and ((starts > REPLACEMENTS_MAX and not cycles) or norm > progress * before):
         return status if status is Status.BREAKDOWN else Status.STAGNATED
     return None
 

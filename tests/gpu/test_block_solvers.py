@@ -13,7 +13,7 @@ from gpu_engine.errors import ParameterError
 from gpu_engine.operators import operator
 from gpu_engine.solvers.base import Status
 from gpu_engine.solvers.columns import COLUMNS_MAX
-from tests.gpu_engine.solvers.systems import SYSTEMS, graph, scaled, spectrum, stencil
+from tests.gpu_engine.solvers.systems import SYSTEMS, convection, graph, scaled, spectrum, stencil
 from tests.gpu_engine.solvers.test_columns import NAMES, rights
 from tests.gpu_engine.solvers.test_methods import RTOL, residual
 
@@ -63,6 +63,58 @@ def test_columns_are_those_of_single_solves(k: int, M: Any) -> None:
         single, other = A.cg(cp.asarray(b[:, j]), rtol=1e-10, M=M)
         cp.testing.assert_allclose(x[:, j], single, rtol=1e-7, atol=1e-8)
         assert abs(info.solution.iterations[j] - other.solution.iterations) <= 2
+
+
+@pytest.mark.parametrize("k", [2, 7])
+@pytest.mark.parametrize("name", [name for name, case in SYSTEMS.items() if "gmres" in case.methods])
+def test_iterations_of_gmres_are_those_of_the_cpu(name: str, k: int) -> None:
+    case = SYSTEMS[name]
+    matrix = case.matrix()
+    b = rights(name, matrix, k)
+    x, info = on_gpu(matrix).gmres(cp.asarray(b), rtol=RTOL, M=case.M)
+    expected = operator(matrix).gmres(b, rtol=RTOL, M=case.M)[1].solution.iterations
+    check(matrix, x, b, info, RTOL)
+    allowed = np.maximum(2, np.round(0.1 * expected) * (expected > 100))
+    assert (abs(info.solution.iterations - expected) <= allowed).all()
+
+
+@pytest.mark.parametrize("M", [None, "jacobi", "apart", "ilu"])
+@pytest.mark.parametrize(("k", "restart"), [(2, 30), (5, 7), (64, 30), (COLUMNS_MAX, 12)])
+def test_gmres_has_the_same_bits_in_every_run_and_the_iterations_of_single_solves(
+    k: int, restart: int, M: str | None
+) -> None:
+    matrix = convection(40, 1.0)
+    b = np.random.default_rng(6).standard_normal((1600, k))
+    A = on_gpu(matrix)
+    options: dict[str, Any] = {"rtol": 1e-9, "restart": restart}
+    options["M"] = gpu_sparse.diags(cp.asarray(1.0 / matrix.diagonal()), format="csr") if M == "apart" else M
+    first, info = A.gmres(cp.asarray(b), **options)
+    assert (info == 0).all()
+    norms = np.linalg.norm(b - matrix @ first.get(), axis=0)
+    assert (norms <= 1e-9 * np.linalg.norm(b, axis=0) * (1 + 1e-5)).all()
+    for _ in range(3):
+        again, other = A.gmres(cp.asarray(b), **options)
+        assert again.get().tobytes() == first.get().tobytes()
+        np.testing.assert_array_equal(other.solution.iterations, info.solution.iterations)
+    calls = list[Any]()
+    again, _ = A.gmres(cp.asarray(b), **options, callback=calls.append)
+    assert again.get().tobytes() == first.get().tobytes()
+    assert calls
+    for j in {0, k - 1}:
+        single = A.gmres(cp.asarray(b[:, j]), **options)[1].solution.iterations
+        assert abs(info.solution.iterations[j] - single) <= max(2, 0.05 * single)
+
+
+def test_columns_of_gmres_end_by_themselves() -> None:
+    turn = sp.csr_array(np.roll(np.eye(20), 1, axis=0))
+    matrix = sp.csr_array(sp.block_diag([turn, sp.csr_array((1, 1))]))
+    b = np.zeros((21, 5))
+    b[0, 0], b[:20, 1], b[20, 2], b[:20, 4] = 1.0, 1.0, 1.0, 1e200
+    for restart, status in ((5, Status.STAGNATED), (20, Status.CONVERGED)):
+        x, info = on_gpu(matrix).gmres(cp.asarray(b), restart=restart)
+        expected = status, Status.CONVERGED, Status.BREAKDOWN, Status.CONVERGED, Status.NOT_FINITE
+        assert info.solution.status == expected
+        assert np.isfinite(x.get()).all()
 
 
 @pytest.mark.parametrize("M", [None, "jacobi", "apart", "ic"])

@@ -114,6 +114,10 @@ class ColumnProgress(Protocol):
         """End the recurrences of some columns, bool [k], because they broke down."""
         ...
 
+    def stop(self, which: np.ndarray) -> None:
+        """Stop the recurrences of some columns, bool [k], until they start again."""
+        ...
+
     def count(self, squares: np.ndarray) -> None:
         """Count an iteration of the active columns, which now have these squares of norms: [k]."""
         ...
@@ -130,6 +134,8 @@ class ColumnMethod:
     name       of the function of an operator: `A.cg`
     on_host    its recurrence on a CPU; on_device: (System, ColumnWorkspace) → its recurrence on a GPU, in `source`
     symmetric  whether it needs A = Aᵀ
+    restart    iterations after which it starts again from the true residual; 0: it has no cycles
+    sums       sums per column that it has at a time
     """
 
     name: str
@@ -138,3 +144,15 @@ class ColumnMethod:
     on_device: Callable[..., DeviceRecurrence]
     source: CudaSource
     symmetric: bool = False
+    restart: int = 0
+    sums: int = 1
+
+    @property
+    def cycles(self) -> bool:
+        """Whether it has cycles."""
+        return self.restart > 0
+
+    def even_checks(self, check_every: int) -> int:
+        """Return the iterations between checks that cut a cycle into equal parts of at most `check_every`."""
+        parts = -(-self.restart // check_every)
+        return -(-self.restart // parts) if parts else check_every

@@ -11,8 +11,8 @@ from gpu_engine.solvers.host import ending
 class _Columns:
     """The state of all columns; implements `ColumnProgress`."""
 
-    def __init__(self, k: int, tolerance: ColumnTolerance, callback: NormsCallback | None) -> None:
-        self._tolerance, self._callback = tolerance, callback
+    def __init__(self, k: int, tolerance: ColumnTolerance, callback: NormsCallback | None, cycles: bool) -> None:
+        self._tolerance, self._callback, self._cycles = tolerance, callback, cycles
         self.active, self.ended = np.zeros(k, bool), np.zeros(k, bool)
         self.iterations, self.starts = np.zeros(k, np.int64), np.zeros(k, np.int64)
         self.status = [Status.RUNNING] * k
@@ -24,7 +24,7 @@ class _Columns:
         for j in np.flatnonzero(~self.ended):
             norm, before, is_spent = float(norms[j]), float(self.least[j]), bool(self._is_spent[j])
             bound, starts = float(self._tolerance.bounds[j]), int(self.starts[j])
-            status = ending(norm, before, bound, starts, is_spent, self.status[j])
+            status = ending(norm, before, bound, starts, is_spent, self.status[j], self._cycles)
             if starts == 0 or norm <= before:
                 best[:, j], self.least[j] = x[:, j], norm
             else:
@@ -48,6 +48,10 @@ class _Columns:
         for j in np.flatnonzero(which & self.active):
             self.status[j] = status
             self.active[j] = False
+
+    def stop(self, which: np.ndarray) -> None:
+        """Implement `ColumnProgress`."""
+        self.active &= ~which
 
     def count(self, squares: np.ndarray) -> None:
         """Implement `ColumnProgress`."""
@@ -82,7 +86,7 @@ def solve(
     """
     k = b.shape[1]
     r, best = np.empty_like(b), x.copy()
-    columns = _Columns(k, tolerance, callback)
+    columns = _Columns(k, tolerance, callback, method.cycles)
     with np.errstate(all="ignore"):
         while columns.judge(residual.norms_on_host(system.rows, b, x, r), x, best):
             method.on_host(system, x, r, columns)

@@ -39,7 +39,8 @@ __global__ void __launch_bounds__(SOLVE_BLOCK)
 }
 
 /// One block with a thread per column, before recurrences start or start again: how a column ended, if it has, and
-/// what becomes of its best iterate.
+/// what becomes of its best iterate. CYCLES: as in `ending`.
+template <bool CYCLES>
 __global__ void __launch_bounds__(SOLVE_BLOCK)
     judge_columns(int k, Column *state, Columns *columns, unsigned long long again, unsigned long long inner) {
   follow();
@@ -50,8 +51,8 @@ __global__ void __launch_bounds__(SOLVE_BLOCK)
       column.best = LEAVE;
     } else {
       const double norm = column.norm, before = column.least;
-      const Outcome status = ending<false>(norm, before, column.bound, column.starts,
-                                           column.iterations >= columns->iterations_max, (Outcome)column.status);
+      const Outcome status = ending<CYCLES>(norm, before, column.bound, column.starts,
+                                            column.iterations >= columns->iterations_max, (Outcome)column.status);
       column.best = column.starts == 0 || norm <= before ? KEEP : RESTORE;
       if (column.best == KEEP) column.least = norm;
       column.status = status;

@@ -11,9 +11,9 @@ COLUMN = np.dtype(
     {
         "names": [
             *("bound", "norm", "least", "gamma", "alpha", "beta", "iterations"),
-            *("status", "ended", "goes_on", "active", "starts", "best"),
+            *("status", "ended", "goes_on", "active", "starts", "best", "step", "again"),
         ],
-        "formats": [*("f8",) * 6, "i8", *("i4",) * 6],
+        "formats": [*("f8",) * 6, "i8", *("i4",) * 8],
     },
     align=True,
 )
@@ -21,8 +21,8 @@ COLUMN = np.dtype(
 
 COLUMNS = np.dtype(
     {
-        "names": ["iterations_max", "checks", "checks_max", "active", "continues"],
-        "formats": [*("i8",) * 3, *("i4",) * 2],
+        "names": ["iterations_max", "checks", "checks_max", "active", "continues", "step"],
+        "formats": [*("i8",) * 3, *("i4",) * 3],
     },
     align=True,
 )
@@ -42,12 +42,12 @@ class ColumnWorkspace:
     state         COLUMN [k], as bytes; columns: COLUMNS, as bytes
     """
 
-    def __init__(self, n: int, k: int, xp: Any) -> None:
+    def __init__(self, n: int, k: int, xp: Any, sums: int = SUMS) -> None:
         self.n, self.k, self.xp = n, k, xp
         # The number of blocks depends on n and k only, so that sums have the same bits on every GPU.
         self.blocks = max(1, min(-(-n // (BLOCK // k)), BLOCKS_MAX))
         self.b, self.x, self.r, self.best = (self.block() for _ in range(4))
-        self.partials = xp.zeros((SUMS, k, BLOCKS_MAX), np.float64)
+        self.partials = xp.zeros((sums, k, BLOCKS_MAX), np.float64)
         self.norms = xp.zeros((CHECKED_NORMS_MAX // k, k), np.float64)
         self.state = xp.zeros(k * COLUMN.itemsize, np.uint8)
         self.columns = xp.zeros(COLUMNS.itemsize, np.uint8)
@@ -63,12 +63,16 @@ class ColumnWorkspace:
 
     def over_columns(self, source: CudaSource, name: str, *arguments: Any) -> None:
         """Launch a kernel with a block per column, which reads the partial sums of a kernel over all rows."""
-        sums = np.int32(self.blocks), self.partials
-        source.bound(name, self.k, BLOCK, (*sums, *arguments), follows=True)()
+        source.bound(name, self.k, BLOCK, (*self.sums, *arguments), follows=True)()
 
-    def once(self, source: CudaSource, name: str, *arguments: Any) -> None:
-        """Launch a kernel of one block, with k as its first argument."""
-        source.bound(name, 1, BLOCK, (np.int32(self.k), *arguments), follows=True)()
+    @property
+    def sums(self) -> tuple[Any, ...]:
+        """Arguments of a kernel that reads partial sums: the thread blocks that wrote them, and where."""
+        return np.int32(self.blocks), self.partials
+
+    def over_blocks(self, source: CudaSource, name: str, *arguments: Any, blocks: int = 1) -> None:
+        """Launch a kernel of so many blocks, with k as its first argument."""
+        source.bound(name, blocks, BLOCK, (np.int32(self.k), *arguments), follows=True)()
 
     def begin(self, bounds: np.ndarray, iterations_max: int) -> None:
         """Write the state of a solve that has not started."""

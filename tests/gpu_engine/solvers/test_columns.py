@@ -11,8 +11,9 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.operators import operator
 from gpu_engine.solvers.base import Status, System
-from gpu_engine.solvers.columns import COLUMN_METHODS, COLUMNS_MAX, ColumnTolerance, host
-from tests.gpu_engine.solvers.systems import SYSTEMS, image, neumann, scaled, spectrum, stencil
+from gpu_engine.solvers.columns import COLUMNS_MAX, ColumnTolerance, host
+from gpu_engine.solvers.columns.cg import CG
+from tests.gpu_engine.solvers.systems import SYSTEMS, convection, image, neumann, scaled, spectrum, stencil
 from tests.gpu_engine.solvers.test_methods import RTOL, residual, scipy_iterations
 
 PLANE = stencil(12, 12)
@@ -65,6 +66,56 @@ def test_columns_are_those_of_single_solves(k: int, M: Any) -> None:
         assert info.solution.of(j).status is other.solution.status
 
 
+@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize("name", [name for name, case in SYSTEMS.items() if "gmres" in case.methods])
+def test_each_column_of_gmres_has_the_iterations_of_a_single_solve(name: str, k: int) -> None:
+    case = SYSTEMS[name]
+    matrix = case.matrix()
+    b = rights(name, matrix, k)
+    A = operator(matrix)
+    x, info = A.gmres(b, rtol=RTOL, M=case.M)
+    assert (info == 0).all()
+    for j in range(k):
+        assert residual(matrix, x[:, j], b[:, j]) <= RTOL * np.linalg.norm(b[:, j]) * (1 + 1e-12)
+        single, other = A.gmres(b[:, j], rtol=RTOL, M=case.M)
+        np.testing.assert_allclose(x[:, j], single, rtol=1e-4, atol=1e-5 * abs(single).max())
+        # Where the norm hardly falls, rounding decides when it meets the tolerance.
+        expected = other.solution.iterations
+        assert abs(info.solution.iterations[j] - expected) <= max(2, round(0.1 * expected) * (expected > 100))
+
+
+@pytest.mark.parametrize("M", [None, "jacobi", "ilu", HALVES])
+@pytest.mark.parametrize("restart", [1, 4, 30, 200])
+def test_cycles_of_gmres_are_those_of_single_solves(restart: int, M: Any) -> None:
+    matrix = convection(12, 1.0)
+    A = operator(matrix)
+    x, info = A.gmres(B, rtol=1e-8, restart=restart, M=M)
+    assert (info == 0).all()
+    for j in range(5):
+        single, other = A.gmres(B[:, j], rtol=1e-8, restart=restart, M=M)
+        np.testing.assert_allclose(x[:, j], single, rtol=1e-5, atol=1e-6)
+        assert abs(info.solution.iterations[j] - other.solution.iterations) <= max(
+            1, 0.02 * info.solution.iterations[j]
+        )
+        assert info.solution.replacements[j] <= -(-info.solution.iterations[j] // restart)
+
+
+def test_columns_of_gmres_end_by_themselves() -> None:
+    """A matrix that turns vectors needs a whole basis; one column needs a step, and one breaks down."""
+    turn = sp.csr_array(np.roll(np.eye(20), 1, axis=0))
+    matrix = sp.csr_array(sp.block_diag([turn, sp.csr_array((1, 1))]))
+    b = np.zeros((21, 5))
+    b[0, 0], b[:20, 1], b[20, 2], b[:20, 4] = 1.0, 1.0, 1.0, 1e200
+    for restart, status in ((5, Status.STAGNATED), (20, Status.CONVERGED)):
+        x, info = operator(matrix).gmres(b, restart=restart)
+        expected = status, Status.CONVERGED, Status.BREAKDOWN, Status.CONVERGED, Status.NOT_FINITE
+        assert info.solution.status == expected
+        assert info.solution.iterations[[1, 3]].tolist() == [1, 0]
+        assert np.isfinite(x).all()
+    _, info = operator(PLANE).gmres(B, rtol=1e-12, restart=4, maxiter=2)
+    assert info.tolist() == [8] * 5
+
+
 def test_one_column_is_the_vector_solve_within_rounding() -> None:
     A = operator(PLANE)
     expected, info = A.cg(B[:, :1], rtol=1e-10)
@@ -72,7 +123,7 @@ def test_one_column_is_the_vector_solve_within_rounding() -> None:
     x = np.zeros((144, 1))
     system = System(144, A.bind_columns(1), CsrMatrix.from_scipy(PLANE))
     tolerance = ColumnTolerance(np.array([info.solution.bound]), 1000)
-    solution = host.solve(COLUMN_METHODS["cg"], system, np.ascontiguousarray(B[:, :1]), x, tolerance)
+    solution = host.solve(CG, system, np.ascontiguousarray(B[:, :1]), x, tolerance)
     assert solution.iterations.tolist() == [info.solution.iterations]
     np.testing.assert_allclose(x, expected, rtol=1e-10, atol=1e-13)
 
