@@ -125,6 +125,10 @@ template <typename... A> void call(void (*kernel)(A...), void **arguments) {
 """
 
 
+MARGIN, POISON = 4096, 0xFF
+"""Bytes before and after an array, and their value: a double that is not a number."""
+
+
 class Array(np.ndarray):
     """An array of NumPy with the methods of CuPy that copy from and to the host."""
 
@@ -143,6 +147,7 @@ class Machine:
         self._conditions = np.zeros(1024, np.uint32)
         for library in self._libraries.values():
             library.use(ctypes.c_void_p(self._conditions.ctypes.data))
+        self._memory: list[Any] = []
         self._nodes: list[Any] | None = None
         self._handles: dict[int, int] = {}
 
@@ -173,8 +178,8 @@ class Machine:
         stream = SimpleNamespace(use=lambda: None, begin_capture=self._begin, end_capture=self._end)
         cuda = SimpleNamespace(get_current_stream=lambda: stream, Stream=lambda **_: stream)
         return SimpleNamespace(
-            zeros=lambda shape, dtype: np.zeros(shape, dtype).view(Array),
-            empty=lambda shape, dtype: np.empty(shape, dtype).view(Array),
+            zeros=self._zeros,
+            empty=self._zeros,
             multiply=lambda a, b, out: self.do(lambda: np.multiply(a, b, out=out)),
             cuda=cuda,
         )
@@ -184,6 +189,22 @@ class Machine:
         return SimpleNamespace(
             supported=lambda: True, new_handle=self._new_handle, while_true=self._while, if_true=self._if
         )
+
+    def _zeros(self, shape: Any, dtype: Any) -> Any:
+        """Return an array between margins, which no kernel may write."""
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        memory = np.full(size + 2 * MARGIN, POISON, np.uint8)
+        self._memory.append(memory)
+        array = memory[MARGIN : MARGIN + size].view(dtype).reshape(shape).view(Array)
+        array[...] = 0
+        return array
+
+    def check_margins(self) -> None:
+        """Check that no kernel has written beside an array, and forget all arrays."""
+        memory, self._memory = self._memory, []
+        for array in memory:
+            assert (array[:MARGIN] == POISON).all()
+            assert (array[-MARGIN:] == POISON).all()
 
     def _begin(self) -> None:
         self._nodes, self._handles = [], {}

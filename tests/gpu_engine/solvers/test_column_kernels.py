@@ -1,7 +1,7 @@
 """The kernels for several right-hand sides and their CUDA graph, on the host: the same solves as on a CPU."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -35,14 +35,15 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Machine:
 
 
 @pytest.fixture
-def machine(compiled: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
+def machine(compiled: Machine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     import gpu_engine.cuda
 
     for name, module in (("cupy", compiled.cupy()), ("gpu_engine.cuda.conditional", compiled.conditional())):
         monkeypatch.setitem(__import__("sys").modules, name, module)
     monkeypatch.setattr(gpu_engine.cuda, "conditional", compiled.conditional(), raising=False)
     monkeypatch.setattr(CudaSource, "bound", _bound(compiled))
-    return compiled
+    yield compiled
+    compiled.check_margins()
 
 
 def _bound(machine: Machine) -> Callable[..., Any]:
