@@ -18,6 +18,7 @@ from gpu_engine.solvers.columns import (
     ColumnTolerance,
     host,
 )
+from gpu_engine.solvers.vectors import norms
 from gpu_engine.spmm import order
 from gpu_engine.spmm.operands import is_row_major
 
@@ -50,7 +51,7 @@ def solve(
         if k > COLUMNS_MAX:
             raise ParameterError(f"b has {k} columns, but a solve takes at most {COLUMNS_MAX}. Call it several times.")
         x = _start(vectors, x0, rights)
-        tolerance = _tolerance(vectors.xp, rights, *limits)
+        tolerance = _tolerance(rights, *limits)
         with operator._product.lock:
             if not k:
                 solution = _empty(x)
@@ -110,14 +111,9 @@ def _start(vectors: Vectors, x0: Any, rights: Any) -> Any:
     return x
 
 
-def _tolerance(xp: Any, rights: Any, rtol: float, atol: float, maxiter: int | None) -> ColumnTolerance:
+def _tolerance(rights: Any, rtol: float, atol: float, maxiter: int | None) -> ColumnTolerance:
     most = most_iterations(rights.shape[0], rtol, atol, maxiter)
-    # Squares of numbers above 10^154 overflow, and a bound that is infinite would accept any x.
-    largest = abs(rights).max(axis=0) if rights.size else xp.zeros(rights.shape[1])
-    largest = xp.maximum(largest, np.finfo(np.float64).tiny)
-    norms = largest * xp.sqrt(((rights / largest) ** 2).sum(axis=0))
-    on_host = norms if xp is np else norms.get()
-    return ColumnTolerance(np.maximum(rtol * on_host, atol), most)
+    return ColumnTolerance(np.maximum(rtol * norms(rights), atol), most)
 
 
 def _empty(x: Any) -> ColumnSolution:

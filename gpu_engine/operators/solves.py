@@ -25,6 +25,7 @@ from gpu_engine.solvers import chebyshev as chebyshev_iteration
 from gpu_engine.solvers import find_method, gmres, host, preconditioners, symmetry
 from gpu_engine.solvers.base import CHECK_EVERY, Apply, Info, Method, Preconditioner, System, Tolerance, most_iterations
 from gpu_engine.solvers.columns import column_method, each_column
+from gpu_engine.solvers.vectors import norms
 
 Callback = Callable[[Any], None]
 """`(x)`, or for several right-hand sides `(norms)`."""
@@ -300,5 +301,4 @@ class Solves:
 
     def _tolerance(self, b: Any, rtol: float, atol: float, maxiter: int | None) -> Tolerance:
         most = most_iterations(self.shape[0], rtol, atol, maxiter)
-        norm = float(self.vectors.xp.linalg.norm(b))
-        return Tolerance(max(rtol * norm, atol), most)
+        return Tolerance(max(rtol * float(norms(b[:, None])[0]), atol), most)

@@ -64,11 +64,10 @@ def groups_for(k: int, rows: int, mean: float, vector: int, splits: Splits = ROW
     """
     width = min(power_of_two(-(-min(k, columns) // vector)), WARP)
     split = splits.get(width, Split(math.inf, 1))
-    wanted = nearest_power_of_two(mean / split.nonzeros)
-    number = min(wanted, split.most)
-    if rows * width * number < LANES:
-        number = min(2 * wanted, 2 * split.most)
-    return Groups(vector, width, min(number, WARP // width, power_of_two(max(round(mean / 2), 1))))
+    sets = min(nearest_power_of_two(mean / split.nonzeros), split.most)
+    if rows * width * sets < LANES:
+        sets *= 2
+    return Groups(vector, width, min(sets, WARP // width, power_of_two(max(round(mean / 2), 1))))
 
 
 def nearest_power_of_two(ratio: float) -> int:

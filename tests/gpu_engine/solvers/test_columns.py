@@ -192,6 +192,13 @@ def test_a_column_whose_numbers_overflow_ends_alone() -> None:
     assert np.isfinite(x).all()
 
 
+@pytest.mark.parametrize("method", ["cg", "minres", "bicgstab", "gmres"])
+def test_a_vector_whose_squares_overflow_is_not_solved(method: str) -> None:
+    info = getattr(operator(PLANE), method)(np.full(144, 1e200), rtol=1e-8)[1]
+    assert info.solution.status is not Status.CONVERGED
+    assert info != 0
+
+
 def test_start_blocks_are_those_of_each_column() -> None:
     exact = np.random.default_rng(3).standard_normal((144, 3))
     start = exact.copy()
