@@ -14,6 +14,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import POINTERS, power_of_two
 from gpu_engine.pagerank.cuda_pulls import NORMS
+from gpu_engine.pagerank.extrapolation import PAIRS
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 from gpu_engine.pagerank.run import PATIENCE
 from gpu_engine.pagerank.seeded_block import SeededBlock
@@ -27,6 +28,9 @@ PARTS, JOIN_PARTS, MOVE_BLOCKS = 4096, 1024, 4096
 COLUMNS_MAX = 32
 """COLUMNS_MAX of seeded.cu."""
 
+DOT_PARTS = 512
+"""Blocks that sum up dot products; their partial sums lie where those of a pull do."""
+
 JOIN_COLUMNS = 8
 """Most columns of a warp that joins the segments of a page; its other lanes share the segments."""
 
@@ -35,7 +39,7 @@ SOURCE = CudaSource(
     "seeded.cu",
     (
         *(f"pull_columns<{v}, {p}, {valued}>" for v in (1, 2) for p in POINTERS for valued in ("false", "true")),
-        *("join_columns", "settle_columns", "move_columns"),
+        *("join_columns", "settle_columns", "move_columns", "dot_columns", "combine_columns"),
     ),
 )
 
@@ -112,6 +116,19 @@ class CudaBlock(SeededBlock):
 
     def _state_arguments(self) -> tuple[Any, ...]:
         return self._sets, self._state, np.int32(self._k)
+
+    def _dots(self, iterates: tuple[Any, ...]) -> Any:
+        sums = self._partials[: len(PAIRS) * self.width * DOT_PARTS].reshape(len(PAIRS), self.width, DOT_PARTS)
+        shape = np.int32(self._n), np.int32(self.width)
+        SOURCE.function("dot_columns")((DOT_PARTS,), (BLOCK,), (*shape, *iterates, sums))
+        return sums.sum(axis=2).get()
+
+    def _combine(self, combination: Any, iterates: tuple[Any, ...]) -> None:
+        elements = int(iterates[-1].size)
+        if elements:
+            blocks = min(-(-elements // BLOCK), MOVE_BLOCKS)
+            arguments = np.int64(elements), np.int32(self.width), self._xp.asarray(combination), *iterates
+            SOURCE.function("combine_columns")((blocks,), (BLOCK,), arguments)
 
     def _move(self, ranks: Any, remaining: Any, targets: Any) -> None:
         elements = int(ranks.size)
