@@ -63,15 +63,20 @@ def seeded_ranks(
     return run_block(block, params, start_ranks(start, seeds, params), CHECK_EVERY[backend], extrapolates)
 
 
-def seeded_block(graph: TransitionMatrix, params: PageRankParams, seeds: Seeds, backend: str) -> SeededBlock:
-    """Return the block of a backend, `cpu` or `cuda` (the current GPU)."""
+def seeded_block(
+    graph: TransitionMatrix, params: PageRankParams, seeds: Seeds, backend: str, shared: SeededBlock | None = None
+) -> SeededBlock:
+    """Return the block of a backend, `cpu` or `cuda` (the current GPU).
+
+    shared  block of the same graph, parameters, and backend, whose links on the device are used too
+    """
     if seeds.n != graph.n:
         raise ParameterError(f"The seeds belong to a graph of {seeds.n} pages, but this one has {graph.n}.")
     if backend == "cpu":
         return CpuBlock(graph, params, seeds)
     import cupy
 
-    return CudaBlock(graph, params, seeds, cupy)
+    return CudaBlock(graph, params, seeds, cupy, shared.links if isinstance(shared, CudaBlock) else None)
 
 
 def run_block(

@@ -6,7 +6,7 @@ and does not wait. A launch has at most PARTS blocks along the pages on every GP
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,17 +44,33 @@ SOURCE = CudaSource(
 )
 
 
-class CudaBlock(SeededBlock):
-    """Block on the current GPU."""
+class DeviceLinks(NamedTuple):
+    """Links of a graph on a GPU: their segments, sources, and with weights values."""
 
-    def __init__(self, graph: TransitionMatrix, params: PageRankParams, seeds: Seeds, xp: Any) -> None:
-        """Store the graph on the device of CuPy, `xp`."""
-        super().__init__(graph, params, seeds, xp)
+    cuts: Cuts
+    indices: Any
+    values: Any
+
+    @staticmethod
+    def of(graph: TransitionMatrix, params: PageRankParams, xp: Any) -> "DeviceLinks":
+        """Copy the links to the device of CuPy, `xp`."""
         pull = graph.pull
-        values = pull.values if self._valued else pull.values[:0]
+        values = pull.values if params.weights == "use" else pull.values[:0]
         links = CsrMatrix(pull.n_rows, pull.n_cols, pull.indptr, pull.indices, values).on(xp)
-        self._cuts = Cuts.of(links)
-        self._mean, self._links = self._cuts.mean, (links.indices, links.values)
+        return DeviceLinks(Cuts.of(links), links.indices, links.values)
+
+
+class CudaBlock(SeededBlock):
+    """Block on the current GPU; blocks of one graph may share their links."""
+
+    def __init__(
+        self, graph: TransitionMatrix, params: PageRankParams, seeds: Seeds, xp: Any, links: DeviceLinks | None = None
+    ) -> None:
+        """Store the graph on the device of CuPy, `xp`, unless its links are given."""
+        super().__init__(graph, params, seeds, xp)
+        self.links = DeviceLinks.of(graph, params, xp) if links is None else links
+        self._cuts = self.links.cuts
+        self._mean, self._links = self._cuts.mean, self.links[1:]
         self._long_sums = xp.empty(self._cuts.parts * self._k)
         self._partials = xp.empty(2 * self._k * (PARTS + JOIN_PARTS))
         self._launches: list[Callable[[], None]] = []

@@ -148,7 +148,7 @@ def _what_if(data: StudyData) -> Sequence[Field]:
 PAGERANK = StudyPage(
     study=PagerankStudy(),
     link="PageRank",
-    subpages=("reduced_spmv",),
+    subpages=("seeded", "reduced_spmv"),
     title="PageRank with reduced precision",
     lead="PageRank by power iteration, with matrix and ranks stored in fp64, in fp32, or as mantissa segments. Each "
     "iteration reads only the segments it needs.",
