@@ -1,12 +1,13 @@
 """Page of the `seeded` study: PageRank of several seed sets at once, and warm starts."""
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.seeded import findings
+from gpu_engine.findings.seeded import contests, findings
 from gpu_engine.findings.seeded.tables import costs, starts
 from gpu_engine.studies.seeded import SeededStudy
 from web.components import TitledTable
 from web.figures.base import Figure
 from web.figures.seeded import cost
+from web.studies.answers import seeded as answer
 from web.studies.base import Features, Section, StudyPage, on_cpu
 
 CPU_CAVEAT = "These timings are from a CPU. Times and speedups are different on a GPU."
@@ -29,7 +30,9 @@ SEEDED = StudyPage(
     "many sets cost beside one, and what does a warm start save after links have changed?",
     invitation="Open the matrix of a graph, choose Seed sets, and press Measure.",
     findings=findings,
+    explore=answer.explore,
     figures=FIGURES,
+    contests=contests,
     what="graphs",
     caveat=lambda data: CPU_CAVEAT if on_cpu(data) else "",
     sections=(

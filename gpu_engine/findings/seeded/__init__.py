@@ -4,6 +4,7 @@ from functools import lru_cache, partial
 
 from gpu_engine.findings.data import FINDINGS_CACHED, StudyData
 from gpu_engine.findings.finding import INTERVAL, Finding, interval_text, row_of, share_text, with_intervals
+from gpu_engine.findings.overall_ranking import ComparisonGroup
 from gpu_engine.findings.pagerank.runs import power
 from gpu_engine.findings.seeded.groups import SeededGroup, seeded_groups, sets_amount
 from gpu_engine.findings.seeded.names import COLD, ONE_BY_ONE, label
@@ -30,6 +31,18 @@ HEADS = (
 def findings(data: StudyData) -> tuple[Finding, ...]:
     """Return a finding per graph, device, parameters of PageRank, seed sets, and share of changed links."""
     return tuple(_finding(group, data) for group in seeded_groups(data))
+
+
+def contests(data: StudyData) -> tuple[ComparisonGroup, ...]:
+    """Return a comparison group per finding with several runs; one seed set has a single run."""
+    return tuple(_contest(group, data) for group in seeded_groups(data) if len(group.measurements) > 1)
+
+
+def _contest(group: SeededGroup, data: StudyData) -> ComparisonGroup:
+    runs = {label(m.kernel): m for m in group.measurements}
+    baseline = label(group.baseline.kernel) if group.baseline else ""
+    name = data.matrix(group.matrix_id).name
+    return ComparisonGroup(name, group.device, "warm", runs, group.ranking, baseline, group.title)
 
 
 def _finding(group: SeededGroup, data: StudyData) -> Finding:
