@@ -49,6 +49,7 @@ class SeededBlock(ABC):
         self._targets = xp.empty(self._k, np.int32)
         self._columns = np.arange(self._k, dtype=np.int32)
         self._past: list[Any] = []
+        self._memory: list[Any] = []
         self._lost_pages = xp.asarray(graph.dangling)
 
     @property
@@ -93,7 +94,12 @@ class SeededBlock(ABC):
 
     def remember(self) -> None:
         """Store the ranks of this iteration, one of the last before `extrapolate`."""
-        self._past.append(self._ranks_in(0).copy())
+        q, number = self._ranks_in(0), len(self._past)
+        if number == len(self._memory):
+            self._memory.append(self._xp.empty(self._n * self._k))
+        stored = self._memory[number][: q.size].reshape(q.shape)
+        stored[...] = q
+        self._past.append(stored)
 
     def extrapolate(self) -> None:
         """Combine the ranks of the last iterations; those of REMEMBERED must have been stored.

@@ -183,17 +183,20 @@ def add_dots(borders: Any, iterates: Any, sums: Any) -> None:
     iterates  [TERMS + 1, n, width], as a tuple of arrays
     """
     for part in numba.prange(borders.size - 1):
-        sums[part] = 0.0
-        change = np.empty(TERMS)
+        width = sums.shape[2]
+        total, change = np.zeros((sums.shape[1], width)), np.empty((TERMS, width))
         for row in range(borders[part], borders[part + 1]):
-            for j in range(sums.shape[2]):
-                for i in range(TERMS):
-                    change[i] = iterates[i + 1][row, j] - iterates[i][row, j]
-                pair = 0
-                for i in range(TERMS):
-                    for other in range(i, TERMS):
-                        sums[part, pair, j] += change[i] * change[other]
-                        pair += 1
+            for i in range(TERMS):
+                before, after = iterates[i], iterates[i + 1]
+                for j in range(width):
+                    change[i, j] = after[row, j] - before[row, j]
+            pair = 0
+            for i in range(TERMS):
+                for other in range(i, TERMS):
+                    for j in range(width):
+                        total[pair, j] += change[i, j] * change[other, j]
+                    pair += 1
+        sums[part] = total
 
 
 @numba.njit(cache=True, parallel=True)
