@@ -13,6 +13,7 @@ from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.words import amount
+from gpu_engine.verdicts.verdict import Verdict, verdict_text
 
 HEADS = (
     Head("iterations", "maximum"),
@@ -88,7 +89,7 @@ def _on_seeds(group: SeededGroup) -> tuple[str, ...]:
     beside = f", {units.ratio(group.cost)} the time of one set" if group.cost is not None else ""
     against = ""
     if verdict is not None and verdict.ratio:
-        against = f"Speedup over {sets} one at a time: {units.ratio(verdict.ratio)}."
+        against = f"Speedup over {sets} one at a time: {_ratio_text(verdict)}."
     return f"{sets} at once on {group.device}: {time}{beside}.", against
 
 
@@ -99,8 +100,13 @@ def _on_start(group: SeededGroup) -> tuple[str, ...]:
         return (f"Not all starts were timed on {group.device}.",)
     counts = f"{amount(warm.details.iterations, 'iteration')} instead of {units.count(cold.details.iterations)}"
     changed = f"{units.percent(float(group.start))} of the links changed"
-    time = f"Speedup on {group.device}: {units.ratio(verdict.ratio)}." if verdict is not None and verdict.ratio else ""
+    time = f"Speedup on {group.device}: {_ratio_text(verdict)}." if verdict is not None and verdict.ratio else ""
     return f"After {changed}, a warm start needs {counts} ({units.percent(share)}).", time
+
+
+def _ratio_text(verdict: Verdict) -> str:
+    """Return a speedup with its verdict: `1.25× (faster)`."""
+    return f"{units.ratio(verdict.ratio)} ({verdict_text(verdict.kind)})"
 
 
 def _numbers(measurements: tuple[Measurement, ...]) -> Table:
