@@ -11,14 +11,15 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 
 Call = Callable[[], Any]
-"""Call of one SpMV; it returns a new vector of the library, or the given output vector."""
+"""Call of one SpMV or SpMM; it returns a new array of the library, or the given output array."""
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryCall:
-    """The SpMV of a library as users write it.
+    """The SpMV or SpMM of a library as users write it.
 
-    bind      (CSR, x) on one device → the call, with the matrix already built; launches on CuPy's current stream
+    bind      (CSR, x or row-major X) on one device → the call, with the matrix already built; it launches on CuPy's
+              current stream
     versions  function that returns library name → version
     """
 
@@ -70,7 +71,7 @@ def _nvmath(matrix: CsrMatrix, x: Any) -> Call:
     sparse = installed("nvmath.sparse", "nvmath-python", "nvmath-python[cu13]")
     import cupy
 
-    product = sparse.Matmul(cupyx_matrix(matrix), x, cupy.zeros(matrix.n_rows), alpha=1.0, beta=0.0)
+    product = sparse.Matmul(cupyx_matrix(matrix), x, cupy.zeros((matrix.n_rows, *x.shape[1:])), alpha=1.0, beta=0.0)
     product.plan()
     call: Call = product.execute
     return call

@@ -15,6 +15,7 @@ from gpu_engine.gpu_bench import (
     reduced_spmv,
     scaling,
     scaling_tables,
+    seeded,
     solvers,
     spmm,
 )
@@ -81,6 +82,7 @@ SPECIFIC: Mapping[str, Benchmark] = {
     "scaling": Benchmark(
         MULTIGPU_MATRICES, scaling.passes, scaling_tables.TABLES, measure_one=scaling.measure, sized=multigpu_matrices
     ),
+    "seeded": Benchmark(seeded.SUBJECTS, seeded.passes, seeded.TABLES),
     "spmm": Benchmark(spmm.SUBJECTS, spmm.passes, spmm.TABLES),
     "solvers": Benchmark(solvers.SUBJECTS, solvers.passes, solvers.TABLES),
 }

@@ -18,7 +18,7 @@ FILE = f"{NAME}.json"
 
 @dataclass(frozen=True, slots=True)
 class CallTimes:
-    """Seconds of an SpMV of one matrix by a library or an operator; None with the reason in `note`.
+    """Seconds of an SpMV or SpMM of one matrix by a library or an operator; None with the reason in `note`.
 
     name      `sparsight/predict`, `sparsight/measure`, `cupy`, `cusparse/csr_alg1` …
     kernel    kernel that the operator chose
@@ -27,6 +27,7 @@ class CallTimes:
     host_s    time of the host per call, over many calls in a row
     whole_s   time of one call, from an idle device to its result
     versions  versions of the library
+    columns   columns of X of an SpMM, row major; None for an SpMV
     """
 
     matrix_id: str
@@ -39,6 +40,7 @@ class CallTimes:
     whole_s: float | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
+    columns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

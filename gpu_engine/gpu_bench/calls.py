@@ -1,4 +1,4 @@
-"""Call overhead: times `A @ x` by operators, cuSPARSE and other libraries, on the device and on the host."""
+"""Call overhead: times `A @ x` and `A @ X` by operators and libraries, on the device and on the host."""
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +25,9 @@ SUBJECTS = tuple(
 NNZ_MIN = 80_000
 """Least nonzeros of a matrix; with fewer an SpMV takes about as long as its launch."""
 
+COLUMNS = (8, 32)
+"""Numbers of columns of X, row major, for which operators and libraries compute A @ X."""
+
 OURS = "sparsight/"
 
 HANDED_S = 0.01
@@ -36,10 +39,10 @@ CALLS_MAX = 64
 
 @dataclass(frozen=True, slots=True)
 class CallTarget:
-    """A prepared SpMV to time.
+    """A prepared SpMV or SpMM to time.
 
-    call      the SpMV as in user code
-    captured  the SpMV into an existing vector, without allocations; None if it cannot be captured in a CUDA graph
+    call      the SpMV or SpMM as in user code
+    captured  the same into an existing array, without allocations; None if it cannot be captured in a CUDA graph
     """
 
     call: Call
@@ -49,24 +52,38 @@ class CallTarget:
 
 
 def measure(name: str, host: CsrMatrix, bench: Bench, rounds: int) -> Iterator[CallTimes]:
-    """Yield the times of all libraries and operators on a host matrix, in the same interleaved rounds.
+    """Yield the times of all libraries and operators on a host matrix: SpMVs, then SpMMs by number of columns.
 
-    A library that is missing, or gives a wrong result, has a note instead of times.
+    Those of one number of columns share their rounds. A library that is missing, or gives a wrong result, has a note
+    instead of times.
     """
-    expected = reference(host).on(bench.xp)
     matrix = bench.stopwatch.upload(host)
-    prepared = [_prepared(name, way, make, expected, bench) for way, make in _targets(matrix, expected.x, bench)]
+    for columns in (None, *COLUMNS):
+        yield from _measured(name, host, matrix, columns, bench, rounds)
+
+
+def _measured(
+    name: str, host: CsrMatrix, matrix: CsrMatrix, columns: int | None, bench: Bench, rounds: int
+) -> Iterator[CallTimes]:
+    """Yield the times of the SpMVs, or of the SpMMs with a number of columns."""
+    expected = reference(host, k=columns).on(bench.xp)
+    targets = _targets(matrix, expected.x, bench)
+    prepared = [_prepared(name, way, make, expected, bench) for way, make in targets]
     ready = {times.name: made for times, made in prepared if made is not None}
     device = _on_device(ready, bench, rounds)
     host_times = _on_host(ready, bench, rounds)
     for times, _ in prepared:
+        times = replace(times, columns=columns)
         yield replace(times, **device.get(times.name, {}), **host_times.get(times.name, {}))
 
 
 def _targets(matrix: CsrMatrix, x: Any, bench: Bench) -> Iterator[tuple[str, Callable[[], CallTarget]]]:
-    """Yield (name, function that prepares it) of each target; cuSPARSE is loaded before CuPy loads its own copy."""
+    """Yield (name, function that prepares it) of each target; cuSPARSE is loaded before CuPy loads its own copy.
+
+    x  [n_cols], or [n_cols, k] for an SpMM, which kernels of cuSPARSE without a call are not part of
+    """
     backend = bench.stopwatch.backend
-    for form in COMPETITORS:
+    for form in COMPETITORS if x.ndim == 1 else ():
         layout = functools.cache(functools.partial(_converted, form, matrix, bench))
         for name, kernel in form.kernels_on(backend):
             yield name, functools.partial(_kernel, kernel, layout, matrix, x, bench)
@@ -95,8 +112,12 @@ def _kernel(kernel: Kernel, layout: Callable[[], Any], matrix: CsrMatrix, x: Any
 
 def _operator(matrix: CsrMatrix, choose: Choose, x: Any, bench: Bench) -> CallTarget:
     A = operator(matrix, choose)
-    y = bench.xp.empty(matrix.n_rows)
-    return CallTarget(lambda: A @ x, functools.partial(A.matvec, x, y), A.kernel)
+    y = bench.xp.empty((matrix.n_rows, *x.shape[1:]))
+    if x.ndim == 1:
+        return CallTarget(lambda: A @ x, functools.partial(A.matvec, x, y), A.kernel)
+    # The first call for a number of columns allocates.
+    A.matmat(x, y)
+    return CallTarget(lambda: A @ x, functools.partial(A.matmat, x, y), A.column_kernel(x.shape[1]) or A.kernel)
 
 
 def _library(library: LibraryCall, matrix: CsrMatrix, x: Any, backend: str) -> CallTarget:

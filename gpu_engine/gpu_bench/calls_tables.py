@@ -11,6 +11,7 @@ from gpu_engine.gpu_bench.solves import LIBRARY_MATRIX
 from gpu_engine.records import Case, Details, Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.words import amount
 
 AUTO = f"{OURS}auto"
 CUSPARSE = "cusparse/"
@@ -63,7 +64,7 @@ def solves(recording: CallsRecording) -> Iterator[Section]:
 
 def absent(recording: CallsRecording) -> Iterator[Section]:
     """Yield the table of calls without times, with the reasons."""
-    counts = Counter((times.name, times.note) for times in recording.calls if times.note)
+    counts = Counter((f"{t.name}{columns_text(t.columns)}", t.note) for t in recording.calls if t.note)
     counts.update((f"{times.solver} with {times.name}", times.note) for times in recording.solves if times.note)
     heads = (Head("call", numeric=False), Head("matrices"), Head("reason", numeric=False))
     rows = ((name, str(count), note) for (name, note), count in counts.items())
@@ -101,18 +102,31 @@ def _operator(name: str) -> str:
 
 def _calls(recording: CallsRecording, clock: str, operator: str) -> Iterator[Comparison]:
     """Yield comparisons: on the device operator against fastest library and default against all; else against calls."""
-    is_default, on_device = operator == _operators(recording)[0], clock in ("cold_s", "warm_s")
-    for matrix in recording.matrices:
-        every = {times.name: times for times in recording.calls if times.matrix_id == matrix.id}
-        timed = {name: _timed(matrix.id, _kernel(times), getattr(times, clock)) for name, times in every.items()}
-        baseline = timed.pop(operator, None)
-        libraries = [m for name, m in timed.items() if m.median_s and not name.startswith(OURS)]
-        rivals = {LIBRARY: min(libraries, key=lambda m: m.median_s or 0.0, default=None)} if on_device else {}
-        # The host time of a library kernel is not that of a call, because the kernel is bound before.
-        rivals |= {name: m for name, m in timed.items() if is_default and (on_device or not name.startswith(CUSPARSE))}
-        if baseline and baseline.median_s and rivals:
-            names = matrix.name, units.count(matrix.nnz)
-            yield Comparison(f"{CLOCKS[clock]}, {_operator(operator)}", names, baseline, rivals)
+    for columns in dict.fromkeys(times.columns for times in recording.calls):
+        for matrix in recording.matrices:
+            same = [t for t in recording.calls if t.matrix_id == matrix.id and t.columns == columns]
+            timed = {times.name: _timed(matrix.id, _kernel(times), getattr(times, clock)) for times in same}
+            baseline = timed.pop(operator, None)
+            rivals = _rivals(timed, clock, is_default=operator == _operators(recording)[0])
+            if baseline and baseline.median_s and rivals:
+                names = matrix.name, units.count(matrix.nnz)
+                title = f"{CLOCKS[clock]}{columns_text(columns)}, {_operator(operator)}"
+                yield Comparison(title, names, baseline, rivals)
+
+
+def _rivals(timed: Mapping[str, Measurement], clock: str, is_default: bool) -> dict[str, Measurement | None]:
+    """Return what an operator is compared with, by name: on the device the fastest library, and for the default all."""
+    on_device = clock in ("cold_s", "warm_s")
+    libraries = [m for name, m in timed.items() if m.median_s and not name.startswith(OURS)]
+    rivals = {LIBRARY: min(libraries, key=lambda m: m.median_s or 0.0, default=None)} if on_device else {}
+    # The host time of a library kernel is not that of a call, because the kernel is bound before.
+    rivals |= {name: m for name, m in timed.items() if is_default and (on_device or not name.startswith(CUSPARSE))}
+    return rivals
+
+
+def columns_text(columns: int | None) -> str:
+    """Return ` (SpMM, 8 columns)`; empty for an SpMV."""
+    return "" if columns is None else f" (SpMM, {amount(columns, 'column')})"
 
 
 def _system(recording: CallsRecording, times: SolveTimes, baseline: SolveTimes) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ Source: CPMS PageRank paper, §III and Algorithm 1. A row of the adjacency matri
 empty row a dangling page; `row=target` reads files in which a row holds the links to a page.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -51,6 +51,12 @@ class PageRankParams:
     def dangling_factor(self) -> float:
         """Factor of s/n in line 6 of Algorithm 1."""
         return {"teleport": self.damping, "ignore": 0.0, "as printed": 1.0}[self.dangling]
+
+
+def changed_parameters(params: PageRankParams) -> tuple[tuple[str, str], ...]:
+    """Return the parameters of PageRank that differ from the default; they distinguish runs of different problems."""
+    known = fields(PageRankParams)
+    return tuple((f.name, f"{getattr(params, f.name)}") for f in known if getattr(params, f.name) != f.default)
 
 
 @dataclass(frozen=True, slots=True)

@@ -260,3 +260,56 @@ __global__ void __launch_bounds__(SPMM_BLOCK)
       out[page * count + ~target] = q[at] * (degree > 0 ? degree : 1);
   }
 }
+
+/// Iterates of a combination, and pairs of the changes before each of them: extrapolation.py.
+constexpr int TERMS = 5, PAIRS = TERMS * (TERMS + 1) / 2;
+
+/// Dot products of the changes between successive iterates x0 to x5, per column: `sums` is [PAIRS, k, blocks]. A thread
+/// has one column, as has every k-th one after it; the order of the additions is fixed. Two blocks per multiprocessor
+/// leave room for the sums in registers.
+__global__ void __launch_bounds__(SPMM_BLOCK, 2)
+    dot_columns(int pages, int k, const double *__restrict__ x0, const double *__restrict__ x1,
+                const double *__restrict__ x2, const double *__restrict__ x3, const double *__restrict__ x4,
+                const double *__restrict__ x5, double *__restrict__ sums) {
+  __shared__ double threads[SPMM_BLOCK];
+  const int thread = threadIdx.x, column = thread % k, rows = SPMM_BLOCK / k, row = thread / k;
+  double dots[PAIRS] = {};
+  if (row < rows)
+    for (long long page = (long long)blockIdx.x * rows + row; page < pages; page += (long long)gridDim.x * rows) {
+      const long long at = page * k + column;
+      const double values[TERMS + 1] = {x0[at], x1[at], x2[at], x3[at], x4[at], x5[at]};
+      int pair = 0;
+#pragma unroll
+      for (int i = 0; i < TERMS; ++i)
+#pragma unroll
+        for (int j = i; j < TERMS; ++j)
+          dots[pair++] += (values[i + 1] - values[i]) * (values[j + 1] - values[j]);
+    }
+#pragma unroll
+  for (int pair = 0; pair < PAIRS; ++pair) {
+    threads[thread] = dots[pair];
+    __syncthreads();
+    if (thread < k) {
+      double sum = 0.0;
+      for (int other = 0; other < rows; ++other)
+        sum += threads[other * k + thread];
+      sums[((long long)pair * k + thread) * gridDim.x + blockIdx.x] = sum;
+    }
+    __syncthreads();
+  }
+}
+
+/// Sets the last iterate, x4, to the combination of x0 to x4, and negative ranks to 0; a factor of 1 keeps a column.
+__global__ void __launch_bounds__(SPMM_BLOCK)
+    combine_columns(long long elements, int k, const double *__restrict__ factors, const double *__restrict__ x0,
+                    const double *__restrict__ x1, const double *__restrict__ x2, const double *__restrict__ x3,
+                    double *__restrict__ x4) {
+  for (long long at = (long long)blockIdx.x * SPMM_BLOCK + threadIdx.x; at < elements;
+       at += (long long)gridDim.x * SPMM_BLOCK) {
+    const double *const factor = factors + at % k;
+    if (factor[(TERMS - 1) * k] == 1.0) continue;
+    const double rank = factor[0] * x0[at] + factor[k] * x1[at] + factor[2 * k] * x2[at] + factor[3 * k] * x3[at] +
+                        factor[4 * k] * x4[at];
+    x4[at] = rank > 0.0 ? rank : 0.0;
+  }
+}

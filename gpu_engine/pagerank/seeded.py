@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gpu_engine.errors import ParameterError
+from gpu_engine.pagerank.extrapolation import REMEMBERED, WINDOW
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 from gpu_engine.pagerank.seeded_block import CONVERGED, GAMMA, ITERATIONS, STATUS, SeededBlock
 from gpu_engine.pagerank.seeded_cpu import CpuBlock
@@ -47,45 +48,78 @@ def seeded_ranks(
     seeds: Seeds,
     start: Any = None,
     backend: Literal["cpu", "cuda"] = "cpu",
+    extrapolate: bool | None = None,
 ) -> SeededRun:
     """Run until γ < ε in all columns, or iterations_max; a column whose γ stalls ends without having converged.
 
-    start  float64 [n], or [n, k] by set, on the host: ranks of an earlier run (warm start); default: teleport vectors
+    start        float64 [n], or [n, k] by set, on the host: ranks of an earlier run (warm start); default: teleport
+                 vectors
+    extrapolate  whether to extrapolate the ranks every WINDOW iterations; default: only from a warm start
 
     Raise ParameterError if the seeds belong to a graph of another size, or if `start` is not a vector of ranks.
     """
     block = seeded_block(transitions, params, seeds, backend)
-    return run_block(block, params, start_ranks(start, seeds, params), CHECK_EVERY[backend])
+    extrapolates = start is not None if extrapolate is None else extrapolate
+    return run_block(block, params, start_ranks(start, seeds, params), CHECK_EVERY[backend], extrapolates)
 
 
-def seeded_block(graph: TransitionMatrix, params: PageRankParams, seeds: Seeds, backend: str) -> SeededBlock:
-    """Return the block of a backend, `cpu` or `cuda` (the current GPU)."""
+def seeded_block(
+    graph: TransitionMatrix, params: PageRankParams, seeds: Seeds, backend: str, shared: SeededBlock | None = None
+) -> SeededBlock:
+    """Return the block of a backend, `cpu` or `cuda` (the current GPU).
+
+    shared  block of the same graph, parameters, and backend, whose links on the device are used too
+    """
     if seeds.n != graph.n:
         raise ParameterError(f"The seeds belong to a graph of {seeds.n} pages, but this one has {graph.n}.")
     if backend == "cpu":
         return CpuBlock(graph, params, seeds)
     import cupy
 
-    return CudaBlock(graph, params, seeds, cupy)
+    return CudaBlock(graph, params, seeds, cupy, shared.links if isinstance(shared, CudaBlock) else None)
 
 
-def run_block(block: SeededBlock, params: PageRankParams, start: Any = None, check_every: int = 1) -> SeededRun:
+def run_block(
+    block: SeededBlock, params: PageRankParams, start: Any = None, check_every: int = 1, extrapolates: bool = False
+) -> SeededRun:
     """Run a block from `start`, as `start_ranks` returns it."""
     block.reset(start)
+    widths = iterate_block(block, params, check_every, extrapolates)
+    return result_of(block, widths)
+
+
+def iterate_block(
+    block: SeededBlock, params: PageRankParams, check_every: int = 1, extrapolates: bool = False
+) -> tuple[int, ...]:
+    """Run the iterations of a block that has been reset; return its width in each of them."""
     widths: list[int] = []
+    age = 0
     while block.width and len(widths) < params.iterations_max:
-        for _ in range(min(check_every, params.iterations_max - len(widths))):
-            block.pull()
-            block.settle()
-            widths.append(block.width)
+        block.pull()
+        block.settle()
+        widths.append(block.width)
+        age += 1
+        if extrapolates and age in REMEMBERED:
+            block.remember()
+        extrapolates_now = extrapolates and age == WINDOW
+        if len(widths) % check_every and len(widths) < params.iterations_max and not extrapolates_now:
+            continue
         finished = block.finished()
         if finished.all():
             break
+        if extrapolates_now:
+            block.extrapolate()
+            age = 0
         if 2 * finished.sum() >= finished.size:
             block.compact(finished)
+    return tuple(widths)
+
+
+def result_of(block: SeededBlock, widths: tuple[int, ...]) -> SeededRun:
+    """Return the result of a block that has run, which is empty afterwards."""
     state = block.state()
     iterations = state[ITERATIONS].astype(np.int64)
-    return SeededRun(block.ranks(), iterations, state[GAMMA], state[STATUS] == CONVERGED, tuple(widths))
+    return SeededRun(block.ranks(), iterations, state[GAMMA], state[STATUS] == CONVERGED, widths)
 
 
 def start_ranks(start: Any, seeds: Seeds, params: PageRankParams) -> Any:

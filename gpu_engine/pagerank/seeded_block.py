@@ -3,6 +3,8 @@
 Usage: `reset`, then `pull` and `settle` in each iteration. `settle` ends columns; their ranks no longer change.
 `finished` tells which, `compact` removes them from the block, and `ranks` returns all of them.
 
+`remember` stores the ranks of an iteration, and `extrapolate` replaces the present ones by a combination of the last.
+
 A block stores the ranks over the out-degrees (a dangling page counts as of degree 1), so that links need no values.
 With weights it stores the ranks, and every page counts as of degree 1.
 """
@@ -12,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gpu_engine.pagerank.extrapolation import TERMS, factors
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 from gpu_engine.pagerank.seeds import Seeds
 
@@ -45,6 +48,9 @@ class SeededBlock(ABC):
         self._state, self._sets = xp.empty((6, self._k)), xp.empty(self._k, np.int32)
         self._targets = xp.empty(self._k, np.int32)
         self._columns = np.arange(self._k, dtype=np.int32)
+        self._past: list[Any] = []
+        self._memory: list[Any] = []
+        self._lost_pages = xp.asarray(graph.dangling)
 
     @property
     def width(self) -> int:
@@ -53,6 +59,7 @@ class SeededBlock(ABC):
 
     def reset(self, start: Any = None) -> None:
         """Set the ranks to `start`, float64 [n, k] on the host, or to the teleport vectors."""
+        self._past = []
         self._columns = np.arange(self._k, dtype=np.int32)
         xp, q = self._xp, self._ranks_in(0)
         links = xp.maximum(xp.where(self._pages < 0, ~self._pages, self._pages), 1)[:, None]
@@ -76,6 +83,7 @@ class SeededBlock(ABC):
 
     def compact(self, finished: Any) -> None:
         """Move the ranks of the columns that have ended out of the block, and the others together."""
+        self._past = []
         targets = np.where(finished, ~self._columns, np.cumsum(~finished) - 1).astype(np.int32)
         self._fill(self._targets[: self.width], targets)
         remaining = self._columns[~finished]
@@ -83,6 +91,30 @@ class SeededBlock(ABC):
         self._room.reverse()
         self._columns = remaining
         self._place()
+
+    def remember(self) -> None:
+        """Store the ranks of this iteration, one of the last before `extrapolate`."""
+        q, number = self._ranks_in(0), len(self._past)
+        if number == len(self._memory):
+            self._memory.append(self._xp.empty(self._n * self._k))
+        stored = self._memory[number][: q.size].reshape(q.shape)
+        stored[...] = q
+        self._past.append(stored)
+
+    def extrapolate(self) -> None:
+        """Combine the ranks of the last iterations; those of REMEMBERED must have been stored.
+
+        Without them, because the block has been compacted since, it does nothing.
+        """
+        iterates = (*self._past, self._ranks_in(1), self._ranks_in(0))
+        self._past = []
+        if len(iterates) != TERMS + 1:
+            return
+        running = self.state()[STATUS, self._columns] == RUNS
+        q, rule = iterates[-1], self._params
+        self._combine(factors(self._dots(iterates), running), iterates[1:])
+        base = 1.0 - rule.damping + rule.dangling_factor * q[self._lost_pages].sum(axis=0)
+        self._state[BASE][self._sets[: self.width]] = base
 
     def ranks(self) -> Any:
         """Return the ranks of all sets: float64 [n, k], on the host; the block is empty afterwards."""
@@ -100,6 +132,14 @@ class SeededBlock(ABC):
     @abstractmethod
     def settle(self) -> None:
         """Compute γ and the base of each column from the partial sums, and end columns that converged or stalled."""
+
+    @abstractmethod
+    def _dots(self, iterates: tuple[Any, ...]) -> Any:
+        """Return the dot products of the changes between successive iterates: float64 [pairs, width], on the host."""
+
+    @abstractmethod
+    def _combine(self, combination: Any, iterates: tuple[Any, ...]) -> None:
+        """Set the last of the iterates to their combination, and negative ranks to 0."""
 
     @abstractmethod
     def _move(self, ranks: Any, remaining: Any, targets: Any) -> None:

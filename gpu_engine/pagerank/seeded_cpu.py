@@ -7,6 +7,7 @@ import numpy as np
 from gpu_engine.host.jit import numba
 from gpu_engine.pagerank.cpu import L1, L2, parts
 from gpu_engine.pagerank.cpu_ranks import NORMS
+from gpu_engine.pagerank.extrapolation import PAIRS, TERMS
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 from gpu_engine.pagerank.run import PATIENCE
 from gpu_engine.pagerank.seeded_block import (
@@ -78,6 +79,14 @@ class CpuBlock(SeededBlock):
         state[LEAST, sets] = np.minimum(gamma, state[LEAST, sets])
         stalled = np.where(state[SINCE, sets] >= PATIENCE, STALLED, RUNS)
         state[STATUS, sets] = np.where(gamma < self._params.epsilon, CONVERGED, stalled)
+
+    def _dots(self, iterates: tuple[Any, ...]) -> Any:
+        sums = np.empty((self._borders.size - 1, len(PAIRS), self.width))
+        add_dots(self._borders, iterates, sums)
+        return sums.sum(axis=0)
+
+    def _combine(self, combination: Any, iterates: tuple[Any, ...]) -> None:
+        combine_columns(combination, iterates)
 
     def _move(self, ranks: Any, remaining: Any, targets: Any) -> None:
         links = np.maximum(np.where(self._pages < 0, ~self._pages, self._pages), 1)
@@ -165,3 +174,39 @@ def pull_columns(
                 _add_seeds(row, ranks, columns, teleport)
             _finish(row, pages[row], ranks, q, new, columns.runs, norm, changed, lost)
         sums[0, part, :width], sums[1, part, :width] = changed, lost
+
+
+@numba.njit(cache=True, parallel=True)
+def add_dots(borders: Any, iterates: Any, sums: Any) -> None:
+    """Sum up the dot products of the changes for each part of the pages and each column, in the order of PAIRS.
+
+    iterates  [TERMS + 1, n, width], as a tuple of arrays
+    """
+    for part in numba.prange(borders.size - 1):
+        width = sums.shape[2]
+        total, change = np.zeros((sums.shape[1], width)), np.empty((TERMS, width))
+        for row in range(borders[part], borders[part + 1]):
+            for i in range(TERMS):
+                before, after = iterates[i], iterates[i + 1]
+                for j in range(width):
+                    change[i, j] = after[row, j] - before[row, j]
+            pair = 0
+            for i in range(TERMS):
+                for other in range(i, TERMS):
+                    for j in range(width):
+                        total[pair, j] += change[i, j] * change[other, j]
+                    pair += 1
+        sums[part] = total
+
+
+@numba.njit(cache=True, parallel=True)
+def combine_columns(combination: Any, iterates: Any) -> None:
+    """Set the last iterate to the combination, and negative ranks to 0; a factor of 1 keeps a column."""
+    last = iterates[TERMS - 1]
+    for row in numba.prange(last.shape[0]):
+        for j in range(last.shape[1]):
+            if combination[TERMS - 1, j] != 1.0:
+                rank = 0.0
+                for i in range(TERMS):
+                    rank += combination[i, j] * iterates[i][row, j]
+                last[row, j] = max(rank, 0.0)

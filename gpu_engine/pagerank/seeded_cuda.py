@@ -6,7 +6,7 @@ and does not wait. A launch has at most PARTS blocks along the pages on every GP
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import POINTERS, power_of_two
 from gpu_engine.pagerank.cuda_pulls import NORMS
+from gpu_engine.pagerank.extrapolation import PAIRS
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 from gpu_engine.pagerank.run import PATIENCE
 from gpu_engine.pagerank.seeded_block import SeededBlock
@@ -27,6 +28,9 @@ PARTS, JOIN_PARTS, MOVE_BLOCKS = 4096, 1024, 4096
 COLUMNS_MAX = 32
 """COLUMNS_MAX of seeded.cu."""
 
+DOT_PARTS = 512
+"""Blocks that sum up dot products; their partial sums lie where those of a pull do."""
+
 JOIN_COLUMNS = 8
 """Most columns of a warp that joins the segments of a page; its other lanes share the segments."""
 
@@ -35,22 +39,38 @@ SOURCE = CudaSource(
     "seeded.cu",
     (
         *(f"pull_columns<{v}, {p}, {valued}>" for v in (1, 2) for p in POINTERS for valued in ("false", "true")),
-        *("join_columns", "settle_columns", "move_columns"),
+        *("join_columns", "settle_columns", "move_columns", "dot_columns", "combine_columns"),
     ),
 )
 
 
-class CudaBlock(SeededBlock):
-    """Block on the current GPU."""
+class DeviceLinks(NamedTuple):
+    """Links of a graph on a GPU: their segments, sources, and with weights values."""
 
-    def __init__(self, graph: TransitionMatrix, params: PageRankParams, seeds: Seeds, xp: Any) -> None:
-        """Store the graph on the device of CuPy, `xp`."""
-        super().__init__(graph, params, seeds, xp)
+    cuts: Cuts
+    indices: Any
+    values: Any
+
+    @staticmethod
+    def of(graph: TransitionMatrix, params: PageRankParams, xp: Any) -> "DeviceLinks":
+        """Copy the links to the device of CuPy, `xp`."""
         pull = graph.pull
-        values = pull.values if self._valued else pull.values[:0]
+        values = pull.values if params.weights == "use" else pull.values[:0]
         links = CsrMatrix(pull.n_rows, pull.n_cols, pull.indptr, pull.indices, values).on(xp)
-        self._cuts = Cuts.of(links)
-        self._mean, self._links = self._cuts.mean, (links.indices, links.values)
+        return DeviceLinks(Cuts.of(links), links.indices, links.values)
+
+
+class CudaBlock(SeededBlock):
+    """Block on the current GPU; blocks of one graph may share their links."""
+
+    def __init__(
+        self, graph: TransitionMatrix, params: PageRankParams, seeds: Seeds, xp: Any, links: DeviceLinks | None = None
+    ) -> None:
+        """Store the graph on the device of CuPy, `xp`, unless its links are given."""
+        super().__init__(graph, params, seeds, xp)
+        self.links = DeviceLinks.of(graph, params, xp) if links is None else links
+        self._cuts = self.links.cuts
+        self._mean, self._links = self._cuts.mean, self.links[1:]
         self._long_sums = xp.empty(self._cuts.parts * self._k)
         self._partials = xp.empty(2 * self._k * (PARTS + JOIN_PARTS))
         self._launches: list[Callable[[], None]] = []
@@ -112,6 +132,19 @@ class CudaBlock(SeededBlock):
 
     def _state_arguments(self) -> tuple[Any, ...]:
         return self._sets, self._state, np.int32(self._k)
+
+    def _dots(self, iterates: tuple[Any, ...]) -> Any:
+        sums = self._partials[: len(PAIRS) * self.width * DOT_PARTS].reshape(len(PAIRS), self.width, DOT_PARTS)
+        shape = np.int32(self._n), np.int32(self.width)
+        SOURCE.function("dot_columns")((DOT_PARTS,), (BLOCK,), (*shape, *iterates, sums))
+        return sums.sum(axis=2).get()
+
+    def _combine(self, combination: Any, iterates: tuple[Any, ...]) -> None:
+        elements = int(iterates[-1].size)
+        if elements:
+            blocks = min(-(-elements // BLOCK), MOVE_BLOCKS)
+            arguments = np.int64(elements), np.int32(self.width), self._xp.asarray(combination), *iterates
+            SOURCE.function("combine_columns")((blocks,), (BLOCK,), arguments)
 
     def _move(self, ranks: Any, remaining: Any, targets: Any) -> None:
         elements = int(ranks.size)

@@ -20,6 +20,9 @@ SETS_MAX = 64
 SeedSet = tuple[tuple[int, float], ...]
 """Pages with their weights; a page may occur several times. An empty set means every page, with equal weights."""
 
+RANDOM_PAGES = 10
+"""Pages of a random seed set."""
+
 _SEED = re.compile(r"(?P<page>-?[0-9]{1,18})\s*(:\s*(?P<weight>\S+))?")
 
 
@@ -105,6 +108,15 @@ def parse_sets(text: str) -> tuple[SeedSet, ...]:
 def parse_seeds(text: str, n: int) -> Seeds:
     """Return the teleport vectors of a text (see `parse_sets`) for a graph with n pages."""
     return Seeds.of(parse_sets(text), n)
+
+
+def random_sets(count: int, n: int) -> tuple[SeedSet, ...]:
+    """Return seed sets of RANDOM_PAGES distinct pages with equal weights; set j is the same for every count.
+
+    n  pages of the graph; smaller graphs have smaller sets
+    """
+    pages = (np.random.default_rng(number).choice(n, min(n, RANDOM_PAGES), replace=False) for number in range(count))
+    return tuple(tuple((int(page), 1.0) for page in chosen) for chosen in pages)
 
 
 def _seed(number: int, piece: str) -> tuple[int, float]:

@@ -12,6 +12,7 @@ from gpu_engine.studies.formats import FormatsStudy
 from gpu_engine.studies.pagerank import PagerankStudy
 from gpu_engine.studies.reduced_spmv import ReducedSpmvStudy
 from gpu_engine.studies.scaling import ScalingStudy
+from gpu_engine.studies.seeded import SeededStudy
 from gpu_engine.studies.solvers import SolversStudy
 from gpu_engine.studies.spmm import SpmmStudy
 
@@ -20,6 +21,7 @@ STUDIES: tuple[Study, ...] = (
     SpmmStudy(),
     SolversStudy(),
     PagerankStudy(),
+    SeededStudy(),
     BatchedStudy(),
     ScalingStudy(),
     ReducedSpmvStudy(),

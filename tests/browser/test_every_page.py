@@ -38,6 +38,7 @@ PATHS = {
 READ = {
     "reduced_spmv": "/reduced_spmv",
     "spmm": "/spmm",
+    "seeded": "/seeded",
     "library": "/library",
     "paper": "/papers/pellr",
     "document": "/docs/measuring",

@@ -15,6 +15,7 @@ from tests.samples.formats import study_of
 from tests.samples.pagerank import luxembourg, ran
 from tests.samples.reduced_spmv import every
 from tests.samples.scaling import shared
+from tests.samples.seeded import every as every_seeded
 from tests.samples.solvers import every as every_solve
 from tests.samples.solvers import traced
 from tests.samples.spmm import every as every_spmm
@@ -89,6 +90,10 @@ def _columns(matrices: Sequence[str], device: str) -> Records:
     return [m for matrix in matrices for m in every_spmm(matrix, device)], []
 
 
+def _of_seeds(matrices: Sequence[str], device: str) -> Records:
+    return [m for matrix in matrices for m in every_seeded(matrix, device)], []
+
+
 SAMPLES: dict[str, Callable[[Sequence[str], str], Records]] = {
     "formats": _products,
     "pagerank": _runs,
@@ -97,4 +102,5 @@ SAMPLES: dict[str, Callable[[Sequence[str], str], Records]] = {
     "reduced_spmv": _in_segments,
     "spmm": _columns,
     "solvers": _solves,
+    "seeded": _of_seeds,
 }

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_engine.findings import batched, formats, pagerank, reduced_spmv, scaling, solvers, spmm
+from gpu_engine.findings import batched, formats, pagerank, reduced_spmv, scaling, seeded, solvers, spmm
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.finding import gain
 from gpu_engine.findings.formats.csr_kernels import fastest_csr
@@ -27,6 +27,7 @@ STUDIES = {
     "pagerank": pagerank,
     "reduced_spmv": reduced_spmv,
     "scaling": scaling,
+    "seeded": seeded,
     "solvers": solvers,
     "spmm": spmm,
 }

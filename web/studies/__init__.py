@@ -8,10 +8,11 @@ from web.studies.formats import FORMATS
 from web.studies.pagerank import PAGERANK
 from web.studies.reduced_spmv import REDUCED_SPMV
 from web.studies.scaling import SCALING
+from web.studies.seeded import SEEDED
 from web.studies.solvers import SOLVERS
 from web.studies.spmm import SPMM
 
-PAGES: tuple[StudyPage, ...] = (FORMATS, SPMM, SOLVERS, PAGERANK, BATCHED, SCALING, REDUCED_SPMV)
+PAGES: tuple[StudyPage, ...] = (FORMATS, SPMM, SOLVERS, PAGERANK, SEEDED, BATCHED, SCALING, REDUCED_SPMV)
 
 
 def page_of(study: str) -> StudyPage:

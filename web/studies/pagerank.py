@@ -101,6 +101,8 @@ FIGURES = (
 
 FIGURE_4 = (Link("Figure 4 in detail: reduced-precision SpMV by segments and block size", "/reduced_spmv"),)
 
+SEED_SETS = (Link("Many seed sets at once, and warm starts after changed links", "/seeded"),)
+
 
 def _graphs(results: Results) -> Table:
     texts = ("pages", "links", "dangling pages", "ave", "σ", "max − min")
@@ -148,7 +150,7 @@ def _what_if(data: StudyData) -> Sequence[Field]:
 PAGERANK = StudyPage(
     study=PagerankStudy(),
     link="PageRank",
-    subpages=("reduced_spmv",),
+    subpages=("seeded", "reduced_spmv"),
     title="PageRank with reduced precision",
     lead="PageRank by power iteration, with matrix and ranks stored in fp64, in fp32, or as mantissa segments. Each "
     "iteration reads only the segments it needs.",
@@ -164,7 +166,7 @@ PAGERANK = StudyPage(
     caveat=lambda data: CPU_CAVEAT if on_cpu(data) else "",
     parameters=tuple(PageParameter(name, partial(what_if.check, name)) for name in WHAT_IF),
     forms=(Form("pagerank-what-if", WHAT_IF, _what_if, "Replay"),),
-    links={"pagerank-graphs": FIGURE_4, "pagerank-pull": FIGURE_4},
+    links={"pagerank-total": SEED_SETS, "pagerank-graphs": FIGURE_4, "pagerank-pull": FIGURE_4},
     sections=(
         Section(
             "paper",

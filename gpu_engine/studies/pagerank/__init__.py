@@ -1,6 +1,5 @@
 """Study `pagerank`: measures complete PageRank runs with adaptive precision against fp64."""
 
-import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from gpu_engine.findings import pagerank
 from gpu_engine.findings.pagerank.conclusions import is_needed
 from gpu_engine.measure import Bench
 from gpu_engine.pagerank.details import PageRankDetails
-from gpu_engine.pagerank.graph import PageRankParams, not_a_graph
+from gpu_engine.pagerank.graph import PageRankParams, changed_parameters, not_a_graph
 from gpu_engine.pagerank.kernels import RankKernel, kernels_on
 from gpu_engine.parameters import parameter
 from gpu_engine.records import BACKENDS, Case, DeviceInfo, MatrixInfo, Record
@@ -146,7 +145,7 @@ def _variants(params: PagerankParams, backend: str) -> tuple[_Variant, ...]:
     """
     if backend == "cpu" and "segments" in params.final_storage:
         raise ParameterError("final_storage=segments needs a GPU. On a CPU choose fp64.")
-    common, libraries = _changed(params), peer_names(backend)
+    common, libraries = changed_parameters(params), peer_names(backend)
     variants = []
     for kernel in kernels_on(backend, params.kernels, libraries):
         if kernel.free and params.weights == "use":
@@ -181,9 +180,3 @@ def _variants(params: PagerankParams, backend: str) -> tuple[_Variant, ...]:
             ]
     # A parameter value that is given twice yields one schedule.
     return tuple({(v.name, v.axes): v for v in variants}.values())
-
-
-def _changed(params: PagerankParams) -> tuple[tuple[str, str], ...]:
-    """Return the PageRank parameters that differ from the default; they distinguish runs of different problems."""
-    fields = dataclasses.fields(PageRankParams)
-    return tuple((f.name, f"{getattr(params, f.name)}") for f in fields if getattr(params, f.name) != f.default)

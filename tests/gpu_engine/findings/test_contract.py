@@ -12,7 +12,7 @@ from gpu_engine.findings.finding import Finding, Row
 from gpu_engine.records import Measurement
 from gpu_engine.studies import STUDIES, study
 from gpu_engine.studies.results import findings_of
-from tests.samples import batched, formats, pagerank, reduced_spmv, scaling, solvers, spmm
+from tests.samples import batched, formats, pagerank, reduced_spmv, scaling, seeded, solvers, spmm
 from tests.samples.studies import records_of
 
 LOWER = (("triangle", "lower"),)
@@ -52,6 +52,13 @@ SAMPLES: dict[str, StudyData] = {
         *spmm.every("fem", "cuda:1", "column"),
         *spmm.every("fem", "cpu", cache="cold"),
         spmm.refused("bcsr/rows", "the nonzeros do not form dense blocks"),
+    ),
+    "seeded": seeded.shown(
+        *seeded.every(),
+        *seeded.every("del", "cuda:1"),
+        *seeded.every("del", axes=(("damping", "0.9"),)),
+        seeded.ran(seeds="12;5+9:0.5"),
+        seeded.refused("needs 41 GB"),
     ),
     "solvers": solvers.shown(
         *solvers.every(),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.io import mmwrite
 
+from gpu_engine import spmm
 from gpu_engine.competitors import library_calls
 from gpu_engine.errors import DeviceLostError, InputError, KernelError
 from gpu_engine.generators import generate
@@ -66,11 +67,13 @@ def test_from_matrices_to_tables_and_a_recording(
     recording = call_records.read(tmp_path / "recorded" / "this-cpu" / "calls.json")
     assert out == (tmp_path / "out" / "calls.md").read_text(encoding="utf-8") == calls_tables.report(recording)
     assert [(m.id, m.nnz) for m in recording.matrices] == [("grid", 556)]
-    assert [times.name for times in recording.calls] == NAMES
-    for times in recording.calls[:4]:
+    assert [times.name for times in recording.calls] == NAMES * 3
+    assert [times.columns for times in recording.calls[::5]] == [None, *calls.COLUMNS]
+    for times in (t for t in recording.calls if t.name != "torch"):
         assert times.note == ""
         assert min(times.made_s or 0, times.cold_s or 0, times.warm_s or 0, times.host_s or 0, times.whole_s or 0) > 0
     assert recording.calls[0].kernel == "csr/smart"
+    assert recording.calls[5].kernel in {kernel.name for kernel in spmm.kernels_on("cpu")}
     assert recording.calls[3].versions.keys() == {"SciPy"}
     assert [(t.matrix_id, t.solver, t.name) for t in recording.solves] == [
         (name, solver, way)
@@ -117,7 +120,10 @@ def test_what_cannot_be_had_or_is_wrong_says_why(bench: Bench, monkeypatch: pyte
     odd = dataclasses.replace(scipy_call, name="odd", bind=unlike)
     monkeypatch.setattr(calls, "LIBRARY_CALLS", (scipy_call, twice, odd))
     monkeypatch.setattr(calls, "get_args", lambda _: ())
-    found = {times.name: times for times in calls.measure("band", BATTERY["band"](), bench, 2)}
+    measured = list(calls.measure("band", BATTERY["band"](), bench, 2))
+    assert len(measured) == 3 * (1 + len(calls.COLUMNS))
+    assert measured[4].note.startswith("Wrong result: row ")
+    found = {times.name: times for times in measured[:3]}
     assert found["scipy"].warm_s
     assert found["twice"].note.startswith("Wrong result: row ")
     assert found["odd"].note == "TypeError: no such"
@@ -193,6 +199,9 @@ RECORDING = CallsRecording(
         times("b", "sparsight/measure", 40, 40, 8, kernel="csr/smart"),
         times("b", "cupy", None, None, 90),
         CallTimes("b", "torch", note="PyTorch is not installed here"),
+        times("a", "sparsight/predict", 40, 30, 9, kernel="csr/segments", columns=8),
+        times("a", "cupy", None, None, 90, columns=8),
+        CallTimes("a", "torch", note="PyTorch is not installed here", columns=8),
     ),
     (
         SolveTimes("s", "cg", "own matrix", "", None, 0.02, 101, 1e-9),
@@ -226,6 +235,14 @@ def test_operators_beside_the_fastest_library() -> None:
     assert (f"{DEVICE}, operator(A, 'predict')", "fastest library", "1.10 ×", "1.00 × (b)") in means
     warm = "One SpMV on the device, warm, operator(A, 'measure')"
     assert (warm, "fastest library", "1.26 ×", "0.80 × (b)") in means
+
+
+def test_several_columns_are_compared_with_each_other_only() -> None:
+    own = found("calls")
+    table = own[f"{HOST} (SpMM, 8 columns), operator(A, 'predict')"].table
+    assert cells(table, "matrix", "kernel", "time median", "cupy, speedup over it") == [
+        ("a", "csr/segments", "9.00 µs", "90.0 µs, 10.0 ×")
+    ]
 
 
 def test_every_algorithm_of_the_library() -> None:
@@ -276,6 +293,7 @@ def test_whole_solves_and_what_has_no_times() -> None:
     assert cells(over, *MEAN) == [("Complete solves with operator(A, 'predict')", "own matrix", "1.25 ×", "1.25 × (s)")]
     assert found("absent")["Calls without times"].table.rows == (
         ("torch", "2", "PyTorch is not installed here"),
+        ("torch (SpMM, 8 columns)", "1", "PyTorch is not installed here"),
         ("cg with sparsight/measure", "1", "no solution after 2000 products"),
     )
 

@@ -137,9 +137,9 @@ def relinked(matrix: CsrMatrix, share: float) -> CsrMatrix:
     return CsrMatrix.from_scipy(scipy.sparse.coo_array((np.ones(matrix.nnz), (links.row, targets)), shape=matrix.shape))
 
 
-def passes_after_change(rank: Rank, epsilon: float, share: float) -> tuple[int, int]:
+def passes_after_change(rank: Rank, epsilon: float, share: float, name: str = "web", **options: Any) -> tuple[int, int]:
     """Passes from the teleport vectors, and from earlier ranks, after a share of the links has changed."""
-    matrix = generate("web", {"n": 20_000, "mean": 8.0, "seed": 3})
+    matrix = generate(name, options or {"n": 20_000, "mean": 8.0, "seed": 3})
     params = parse_params(PageRankParams, {"epsilon": epsilon})
     before, after = (transition_matrix(each, params) for each in (matrix, relinked(matrix, share)))
     seeds = seeds_for(before, 5)
@@ -147,3 +147,19 @@ def passes_after_change(rank: Rank, epsilon: float, share: float) -> tuple[int, 
     cold, warm = rank(after, params, seeds, None), rank(after, params, seeds, earlier)
     assert np.abs(cold.ranks - warm.ranks).sum(axis=0).max() < 2 * epsilon * params.damping / (1 - params.damping)
     return max(cold.iterations), max(warm.iterations)
+
+
+def check_extrapolated(rank: Rank, matrix: CsrMatrix, params: PageRankParams, k: int) -> None:
+    """Each column of a warm start is as exact as γ says, with ranks that are not negative.
+
+    `rank` extrapolates from a start. The start is the same for all sets, so that no column is near its ranks.
+    """
+    graph = transition_matrix(matrix, params)
+    seeds = seeds_for(graph, k)
+    start = np.random.default_rng(k).random(graph.n)
+    run, vectors, verifier = rank(graph, params, seeds, start / start.sum()), seeds.vectors(), Verifier(matrix, params)
+    assert run.ranks.min() >= 0.0
+    for j in range(k):
+        checked = verifier.with_teleport(vectors[:, j]).check(run.ranks[:, j], run.gammas[j])
+        assert checked.residual < 1e-6
+        assert run.converged[j] == (run.gammas[j] < params.epsilon)

@@ -99,11 +99,46 @@ def test_block_is_compacted_when_half_has_ended() -> None:
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "share", "most"), [(1e-8, 1e-3, 0.8), (1e-8, 1e-4, 0.6), (1e-5, 1e-3, 0.55), (1e-5, 1e-4, 0.4)]
+    ("epsilon", "share", "most"), [(1e-8, 1e-3, 0.55), (1e-8, 1e-4, 0.5), (1e-5, 1e-3, 0.5), (1e-5, 1e-4, 0.4)]
 )
 def test_warm_start_needs_fewer_passes(epsilon: float, share: float, most: float) -> None:
     cold, warm = contract.passes_after_change(rank, epsilon, share)
     assert warm <= most * cold
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("delaunay", {"n": 5000}), ("web", {"n": 8000, "local": 0.95, "stars": 0.05}), ("rgg", {"n": 5000})],
+)
+def test_warm_start_needs_half_of_the_passes(name: str, options: dict[str, Any]) -> None:
+    cold, warm = contract.passes_after_change(rank, 1e-8, 1e-3, name, **options)
+    assert warm <= 0.5 * cold
+
+
+@graphs
+@pytest.mark.parametrize("k", [1, 5, 33])
+def test_extrapolated_ranks(graph: str, k: int) -> None:
+    contract.check_extrapolated(rank, contract.GRAPHS[graph](), PageRankParams(), k)
+
+
+@pytest.mark.parametrize("weights", ["ignore", "use"])
+@pytest.mark.parametrize("dangling", ["teleport", "ignore"])
+@pytest.mark.parametrize("norm", ["L1", "L2", "Linf"])
+def test_parameters_of_extrapolated_ranks(norm: str, dangling: str, weights: str) -> None:
+    options = {"norm": norm, "dangling": dangling, "weights": weights}
+    contract.check_extrapolated(rank, contract.crowd(), parse_params(PageRankParams, options), 5)
+
+
+def test_extrapolation_is_an_option() -> None:
+    params = PageRankParams()
+    graph = transition_matrix(contract.GRAPHS["stencil"](), params)
+    seeds = contract.seeds_for(graph, 3)
+    plain, fast = (seeded_ranks(graph, params, seeds, extrapolate=each) for each in (None, True))
+    assert max(fast.iterations) < 0.7 * max(plain.iterations)
+    assert np.abs(fast.ranks - plain.ranks).sum(axis=0).max() < 2e-9
+    start = np.ones(graph.n)
+    slow = seeded_ranks(graph, params, seeds, start, extrapolate=False)
+    assert max(slow.iterations) > max(seeded_ranks(graph, params, seeds, start).iterations)
 
 
 def test_start_for_all_sets() -> None:

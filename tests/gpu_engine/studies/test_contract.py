@@ -24,6 +24,7 @@ FEW: dict[str, dict[str, Any]] = {
     "scaling": {"devices": [1, 2], "partitionings": ["pCSR"]},
     "reduced_spmv": {"blocks": ["128"]},
     "spmm": {"kernels": ["csr/rows", "scipy/spmm", "spmv/csr-vector"], "k": [2, 3], "orders": ["row", "column"]},
+    "seeded": {"seeds": [2], "start": [0.01]},
     "solvers": {
         "system": "definite",
         "excess": 1.0,
