@@ -139,3 +139,18 @@ BATTERY: dict[str, Callable[[], CsrMatrix]] = {
     "spread_of_magnitudes": _spread,
 }
 """Name → the matrix, built anew by each call and the same each time; at most 2·10⁵ nonzeros."""
+
+
+def mirrored(matrix: CsrMatrix, sign: float = 1.0) -> CsrMatrix:
+    """The lower triangle of the matrix (upper, if it is wide), made square, and its mirror image, bit for bit.
+
+    sign  −1: the skew-symmetric matrix, without the diagonal
+    """
+    n = max(matrix.shape)
+    rows, cols = np.repeat(np.arange(matrix.n_rows), np.diff(matrix.indptr)), matrix.indices
+    if matrix.n_cols > matrix.n_rows:
+        rows, cols = cols, rows
+    kept = rows >= cols if sign > 0 else rows > cols
+    below = rows > cols
+    pairs = (np.concatenate([rows[kept], cols[below]]), np.concatenate([cols[kept], rows[below]]))
+    return coo(n, n, *pairs, np.concatenate([matrix.values[kept], sign * matrix.values[below]]))

@@ -68,9 +68,9 @@ class Style:
 
 FAMILIES = {
     "of-csr": ("csr", "csri", "csc", "bcsr"),
-    "of-tiles": ("split", "packed"),
+    "of-tiles": ("split", "packed", "cache-blocked"),
     "of-ell": ("ell", "ellr", "pellr", "jad", "biell", "bijad"),
-    "of-sliced": ("sellp", "sellp-64", "sellp-sorted", "sellp-packed", "pellr-sliced", "sliced"),
+    "of-sliced": ("sellp", "sellp-64", "sellp-sorted", "sellp-packed", "pellr-sliced", "symmetric", "sliced"),
     "of-coo": ("coo",),
     "of-hyb": ("hyb", "hyb-mean"),
     "of-none": ("auto", SPMV),

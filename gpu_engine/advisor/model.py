@@ -125,6 +125,12 @@ MODELS: Mapping[str, tuple[Callable[[Features], Work], Costs]] = {
 }
 """Kernel → (function from features to work, costs)."""
 
+UNPREDICTED = ("cache-blocked/tile", "symmetric/t1", "symmetric/t2", "symmetric/t4")
+"""Kernels without a prediction, which are never advised.
+
+No feature tells how far the columns of a matrix are spread, or, for an operator, whether the matrix is symmetric.
+"""
+
 
 def predict(kernel: str, features: Features, gpu: Gpu = FITTED, cache: Cache = "warm") -> Prediction:
     """Return the predicted time of an SpMV; requires the features in `advisor.NEEDED`."""

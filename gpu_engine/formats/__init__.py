@@ -1,7 +1,24 @@
 """FORMATS: the one list of storage formats; the contract tests, studies, CLI, API, pages and docs read it."""
 
 from gpu_engine.errors import ParameterError
-from gpu_engine.formats import biell, bijad, coo, csc, csr, csri, ell, ellr, hyb, jad, packed, pellr, sellp, split
+from gpu_engine.formats import (
+    biell,
+    bijad,
+    cache_blocked,
+    coo,
+    csc,
+    csr,
+    csri,
+    ell,
+    ellr,
+    hyb,
+    jad,
+    packed,
+    pellr,
+    sellp,
+    split,
+    symmetric,
+)
 from gpu_engine.formats.base import Format, Kernel
 
 FORMATS: tuple[Format, ...] = (
@@ -20,6 +37,8 @@ FORMATS: tuple[Format, ...] = (
     jad.FORMAT,
     biell.FORMAT,
     bijad.FORMAT,
+    cache_blocked.FORMAT,
+    symmetric.FORMAT,
 )
 """Storage formats in a fixed order. The index of a format decides its color on all pages, so new ones go to the end."""
 

@@ -100,8 +100,9 @@ class Kernel:
 class Format:
     """A storage format; a compressed one may store a nonzero in fewer than 12 bytes.
 
-    bytes_needed  bytes of the layout, before anything is allocated; an upper bound if the format is compressed
-    from_csr      CSR → layout, on the device where the CSR lies
+    bytes_needed    bytes of the layout, before anything is allocated; an upper bound if the format is compressed
+    from_csr        CSR → layout, on the device where the CSR lies; raises ParameterError if the format does not apply
+    symmetric_only  whether `from_csr` applies only to symmetric and skew-symmetric matrices
     """
 
     name: str
@@ -111,6 +112,7 @@ class Format:
     from_csr: Callable[[CsrMatrix], Any]
     kernels: tuple[Kernel, ...]
     compressed: bool = False
+    symmetric_only: bool = False
 
     def kernels_on(self, backend: str) -> tuple[tuple[str, Kernel], ...]:
         """Return (`format/variant`, kernel) of every kernel that exists on a back end."""

@@ -147,7 +147,8 @@ def _tiles(
                     y[row] = total
 
 
-def _cpu(layout: PackedLayout, x: Any, y: Any) -> None:
+def multiply_on_cpu(layout: PackedLayout, x: Any, y: Any) -> None:
+    """Set y := A·x on the host."""
     t = layout.tiles
     if not t.count:
         y.fill(0.0)
@@ -169,7 +170,7 @@ FORMAT = Format(
         Kernel(
             "tile",
             f"One block per tile of {TILE} nonzeros, decompressing while reading; on a CPU in the L1 cache.",
-            cpu=_cpu,
+            cpu=multiply_on_cpu,
             cuda=_cuda,
             source=SOURCE,
         ),

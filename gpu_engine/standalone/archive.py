@@ -43,7 +43,9 @@ def archive(name: str) -> bytes:
         )
     files = {source.file: source.text for source in kernel.sources}
     files["kernel.py"] = _loader(name, chosen, kernel, kernel.cuda)
-    files["test_kernel.py"] = _template("test_kernel.txt").template
+    files["test_kernel.py"] = _template("test_kernel.txt").substitute(
+        matrix="scipy.sparse.bmat([[None, matrix], [matrix.T, None]]).tocsr()" if chosen.symmetric_only else "matrix"
+    )
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as zipped:
         for file, text in files.items():

@@ -20,7 +20,7 @@ OURS = [
     f"{HONEST / 'ours.py'}:F{number}/{kernel.variant}"
     for number, f in enumerate(FORMATS)
     for kernel in f.kernels
-    if kernel.runs_on("cpu")
+    if kernel.runs_on("cpu") and not f.symmetric_only
 ]
 MATRICES = ("empty_rows_and_columns", "explicit_zeros", "spread_of_magnitudes")
 

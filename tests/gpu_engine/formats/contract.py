@@ -10,10 +10,16 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import KernelError
 from gpu_engine.formats.base import Format, Kernel
 from gpu_engine.verify import POISON, Reference, check, reference
+from tests.battery import mirrored
 
 
 def to_host(array: Any) -> Any:
     return array if isinstance(array, np.ndarray) else array.get()
+
+
+def suited(f: Format, matrix: CsrMatrix) -> CsrMatrix:
+    """A matrix of the same kind to which the format applies."""
+    return mirrored(matrix) if f.symmetric_only else matrix
 
 
 def check_format(
@@ -92,7 +98,7 @@ def not_finite(matrix: CsrMatrix) -> Reference:
 def finds_corruption(f: Format, kernel: Kernel, backend: str, matrix: CsrMatrix, host: CsrMatrix, xp: Any) -> bool:
     """Whether the check refuses a product of the matrix with one value changed by a millionth."""
     values = host.values.copy()
-    values[values.size // 2] *= 1 + 1e-6
+    values[_place(f, host)] *= 1 + 1e-6
     changed = CsrMatrix(matrix.n_rows, matrix.n_cols, matrix.indptr, matrix.indices, xp.asarray(values))
     expected = reference(host)
     y = product(kernel, backend, f.from_csr(changed), expected, xp)
@@ -101,3 +107,12 @@ def finds_corruption(f: Format, kernel: Kernel, backend: str, matrix: CsrMatrix,
     except KernelError:
         return True
     return False
+
+
+def _place(f: Format, host: CsrMatrix) -> int:
+    """A nonzero in the middle; one on the diagonal, where the matrix has to stay symmetric."""
+    if not f.symmetric_only:
+        return host.nnz // 2
+    rows = np.repeat(np.arange(host.n_rows), np.diff(host.indptr))
+    diagonal = np.flatnonzero(rows == host.indices)
+    return int(diagonal[diagonal.size // 2])

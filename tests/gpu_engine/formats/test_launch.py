@@ -11,6 +11,7 @@ from gpu_engine.errors import KernelError
 from gpu_engine.formats import FORMATS, coo, find_kernel
 from gpu_engine.formats.base import Format, Kernel
 from tests.battery import BATTERY
+from tests.gpu_engine.formats.contract import suited
 from tests.gpu_engine.launches import noted
 
 FUNCTION = re.compile(r"__(?:device|global)__[^;{}]*?\b(?P<name>(?!__)\w+)\([^;{}]*\)(?:\s*const)?\s*\{")
@@ -47,7 +48,7 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 @pytest.mark.parametrize(("f", "kernel"), KERNELS)
 def test_a_bound_product_prepares_once_and_takes_other_vectors(f: Format, kernel: Kernel, launched: list[Any]) -> None:
-    matrix = BATTERY["power_law"]()
+    matrix = suited(f, BATTERY["power_law"]())
     layout = f.from_csr(matrix)
     product = kernel.bound("cuda", layout)
     assert {said[0] for said in launched} == {"bound"}

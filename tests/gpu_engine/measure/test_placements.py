@@ -13,6 +13,7 @@ from gpu_engine.formats import FORMATS
 from gpu_engine.formats.base import Format
 from gpu_engine.generators import generate
 from gpu_engine.measure.placements import ALIGNMENT, Places, arrays_of, bytes_of, copied
+from tests.gpu_engine.formats.contract import suited
 
 MATRIX = generate("powerlaw", {"n": 300, "max_length": 40})
 
@@ -23,7 +24,7 @@ def share_memory(one: Any, other: Any) -> bool:
 
 @pytest.mark.parametrize("f", FORMATS, ids=lambda f: f.name)
 def test_a_copy_of_a_layout_multiplies_alike_and_shares_no_array(f: Format) -> None:
-    layout = f.from_csr(MATRIX)
+    layout = f.from_csr(suited(f, MATRIX))
     copy = copied(layout)
     assert not share_memory(layout, copy)
     assert (bytes_of(layout) or 0) >= layout.stored_bytes
