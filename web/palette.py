@@ -68,7 +68,7 @@ class Style:
 
 FAMILIES = {
     "of-csr": ("csr", "csri", "csc", "bcsr"),
-    "of-tiles": ("split", "packed", "cache-blocked"),
+    "of-tiles": ("split", "packed", "cache-blocked", "propagation-blocked"),
     "of-ell": ("ell", "ellr", "pellr", "jad", "biell", "bijad"),
     "of-sliced": ("sellp", "sellp-64", "sellp-sorted", "sellp-packed", "pellr-sliced", "symmetric", "sliced"),
     "of-coo": ("coo",),

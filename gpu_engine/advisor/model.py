@@ -125,7 +125,7 @@ MODELS: Mapping[str, tuple[Callable[[Features], Work], Costs]] = {
 }
 """Kernel → (function from features to work, costs)."""
 
-UNPREDICTED = ("cache-blocked/tile", "symmetric/t1", "symmetric/t2", "symmetric/t4")
+UNPREDICTED = ("cache-blocked/tile", "propagation-blocked/tile", "symmetric/t1", "symmetric/t2", "symmetric/t4")
 """Kernels without a prediction, which are never advised.
 
 No feature tells how far the columns of a matrix are spread, or, for an operator, whether the matrix is symmetric.

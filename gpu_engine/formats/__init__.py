@@ -15,6 +15,7 @@ from gpu_engine.formats import (
     jad,
     packed,
     pellr,
+    propagation_blocked,
     sellp,
     split,
     symmetric,
@@ -39,6 +40,7 @@ FORMATS: tuple[Format, ...] = (
     bijad.FORMAT,
     cache_blocked.FORMAT,
     symmetric.FORMAT,
+    propagation_blocked.FORMAT,
 )
 """Storage formats in a fixed order. The index of a format decides its color on all pages, so new ones go to the end."""
 

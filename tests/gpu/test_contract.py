@@ -8,14 +8,14 @@ import pytest
 
 from gpu_engine.competitors import COMPETITORS
 from gpu_engine.errors import ParameterError
-from gpu_engine.formats import FORMATS, symmetric
+from gpu_engine.formats import FORMATS, cache_blocked, propagation_blocked, symmetric
 from gpu_engine.formats.base import Format, Kernel
 from gpu_engine.generators import generate
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.records import DeviceInfo
 from tests.battery import BATTERY, mirrored
 from tests.gpu_engine.formats import contract
-from tests.gpu_engine.formats.test_cache_blocked import of_width
+from tests.gpu_engine.formats.test_cache_blocked import both, of_width
 
 KERNELS = [pytest.param(f, k, id=f"{f.name}/{k.variant}") for f in FORMATS for k in f.kernels if k.cuda]
 RIVALS = [pytest.param(f, k, id=f"{f.name}/{k.variant}") for f in COMPETITORS for k in f.kernels if k.cuda]
@@ -71,14 +71,15 @@ def test_corrupted_value_is_found(bench: Bench, f: Format, kernel: Kernel) -> No
         assert contract.finds_corruption(f, kernel, "cuda", bench.stopwatch.upload(host), host, bench.xp)
 
 
+@both
 @pytest.mark.parametrize("width", [7, 100])
 @pytest.mark.parametrize("name", ["empty_rows_and_columns", "one_dense_row", "long_row_last", "power_law", "tall"])
-def test_column_blocks_of_few_columns(bench: Bench, name: str, width: int) -> None:
+def test_column_blocks_of_few_columns(bench: Bench, f: Format, name: str, width: int) -> None:
     """The default width holds every matrix of the battery in one block."""
     host = BATTERY[name]()
     width = max(width, host.n_cols // 50)
     expected = *contract.references(host), contract.not_finite(host)
-    contract.check_format(of_width(width), "cuda", bench.stopwatch.upload(host), host, expected, bench.xp)
+    contract.check_format(of_width(f, width), "cuda", bench.stopwatch.upload(host), host, expected, bench.xp)
 
 
 @pytest.mark.parametrize("name", ["band", "one_dense_row", "power_law", "around_a_block"])
@@ -91,7 +92,7 @@ def test_skew_symmetric_matrices(bench: Bench, name: str) -> None:
 def test_half_storage_and_column_blocks_are_bitwise_reproducible(bench: Bench) -> None:
     host = mirrored(generate("rows", {"n": 60_000, "lengths": "lognormal", "mean": 24, "values": "random"}))
     matrix, x = bench.stopwatch.upload(host), bench.xp.asarray(np.random.default_rng(1).random(host.n_cols))
-    for f in (of_width(5000), symmetric.FORMAT):
+    for f in (of_width(cache_blocked.FORMAT, 5000), of_width(propagation_blocked.FORMAT, 5000), symmetric.FORMAT):
         layout = f.from_csr(matrix)
         for kernel in f.kernels:
             product = kernel.bound("cuda", layout)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.formats import cache_blocked
+from gpu_engine.formats import cache_blocked, propagation_blocked
+from gpu_engine.formats.base import Format
 from gpu_engine.formats.cache_blocked import FIRST, FORMAT, CacheBlockedLayout, block_width
 from tests.battery import BATTERY, coo, dense
 from tests.gpu_engine.formats import contract
@@ -16,13 +17,19 @@ from tests.gpu_engine.formats import contract
 SMALL = dense([[1, 0, 2, 0, 0], [0, 0, 0, 0, 0], [3, 4, 5, 6, 7], [0, -8, 0, 0, 9]])
 
 
-def of_width(width: int) -> Any:
+CUT: dict[str, tuple[Any, Any]] = {
+    module.FORMAT.name: (module.FORMAT.from_csr, module._bytes_needed)
+    for module in (cache_blocked, propagation_blocked)
+}
+
+
+def of_width(f: Format, width: int) -> Format:
     """The format with blocks of at most so many columns."""
-    return dataclasses.replace(
-        FORMAT,
-        from_csr=partial(CacheBlockedLayout.from_csr, width=width),
-        bytes_needed=partial(cache_blocked._bytes_needed, width=width),
-    )
+    convert, needed = CUT[f.name]
+    return dataclasses.replace(f, from_csr=partial(convert, width=width), bytes_needed=partial(needed, width=width))
+
+
+both = pytest.mark.parametrize("f", [FORMAT, propagation_blocked.FORMAT], ids=lambda f: f.name)
 
 
 def test_blocks_by_hand() -> None:
@@ -58,14 +65,15 @@ def test_x_of_a_block_takes_a_share_of_the_cache(monkeypatch: pytest.MonkeyPatch
     assert block_width(coo(1, 61, [], [], [])) == 21
 
 
+@both
 @pytest.mark.parametrize("width", [1, 7, 100])
 @pytest.mark.parametrize("name", [name for name in BATTERY if name != "wide"])
-def test_the_contract_with_many_blocks(name: str, width: int) -> None:
+def test_the_contract_with_many_blocks(f: Format, name: str, width: int) -> None:
     matrix = BATTERY[name]()
     if matrix.n_cols > 400 * width:
         width = matrix.n_cols // 400
     expected = *contract.references(matrix), contract.not_finite(matrix)
-    contract.check_format(of_width(width), "cpu", matrix, matrix, expected, np)
+    contract.check_format(of_width(f, width), "cpu", matrix, matrix, expected, np)
 
 
 @pytest.mark.parametrize("width", [23, 3000])
@@ -75,7 +83,7 @@ def test_long_segments_are_cut_and_joined(width: int) -> None:
     layout = CacheBlockedLayout.from_csr(matrix, width)
     assert any(block.packed.tiles.cut_rows.size for block in layout.blocks) == (width == 3000)
     expected = contract.references(matrix)
-    contract.check_products(of_width(width), FORMAT.kernels[0], "cpu", layout, expected, np)
+    contract.check_products(FORMAT, FORMAT.kernels[0], "cpu", layout, expected, np)
 
 
 def test_nothing_is_stored_of_blocks_without_nonzeros() -> None:
@@ -87,3 +95,21 @@ def test_nothing_is_stored_of_blocks_without_nonzeros() -> None:
 
 def _empty() -> tuple[Any, Any]:
     return np.empty(0, np.int32), np.empty(0)
+
+
+def test_pieces_of_tiles_by_hand() -> None:
+    """One tile, three blocks of two columns."""
+    layout = propagation_blocked.PropagationBlockedLayout.from_csr(SMALL, width=2)
+    assert (layout.n_blocks, layout.starts.tolist()) == (3, [0, 4, 7, 9])
+    assert layout.columns.tolist() == [0, 0, 1, 1, 2, 2, 3, 4, 4]
+    assert layout.table[layout.stored].tolist() == [1, 3, 4, -8, 2, 5, 6, 7, 9]
+    assert layout.positions.tolist() == [0, 2, 3, 7, 1, 4, 5, 6, 8]
+
+
+def test_pieces_of_several_tiles() -> None:
+    matrix = BATTERY["one_dense_row"]()
+    layout = propagation_blocked.PropagationBlockedLayout.from_csr(matrix, width=2500)
+    assert (layout.tiles.count, layout.n_blocks, layout.tiles.cut_rows.tolist()) == (2, 2, [7])
+    assert layout.starts[[0, 2, 4]].tolist() == layout.tiles.borders.tolist()
+    assert (layout.columns[layout.starts[1] : layout.starts[2]] >= 2500).all()
+    assert (layout.columns[layout.starts[2] : layout.starts[3]] < 2500).all()
