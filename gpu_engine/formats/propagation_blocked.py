@@ -83,7 +83,7 @@ class PropagationBlockedLayout:
             stop = min(first + group, cut.count)
             slots = slice(int(cut.borders[first]), int(cut.borders[stop]))
             tile = _tile_of(cut.borders, xp.arange(slots.start, slots.stop, dtype=xp.int64))
-            piece = (tile - first) * n_blocks + matrix.indices[slots] // step
+            piece = ((tile - first) * n_blocks + matrix.indices[slots] // step).astype(xp.int32)
             order = xp.argsort(piece, kind="stable")
             sizes[first * n_blocks : stop * n_blocks] = xp.bincount(piece, minlength=(stop - first) * n_blocks)
             columns[slots] = matrix.indices[slots][order]

@@ -113,3 +113,11 @@ def test_pieces_of_several_tiles() -> None:
     assert layout.starts[[0, 2, 4]].tolist() == layout.tiles.borders.tolist()
     assert (layout.columns[layout.starts[1] : layout.starts[2]] >= 2500).all()
     assert (layout.columns[layout.starts[2] : layout.starts[3]] < 2500).all()
+
+
+@pytest.mark.parametrize("name", ["one_dense_row", "power_law", "tall"])
+def test_pieces_of_one_tile_after_the_other(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(propagation_blocked, "ENTRIES_PER_BLOCK", propagation_blocked.TILE)
+    matrix = BATTERY[name]()
+    f = of_width(propagation_blocked.FORMAT, matrix.n_cols // 3)
+    contract.check_format(f, "cpu", matrix, matrix, contract.references(matrix), np)
