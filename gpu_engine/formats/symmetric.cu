@@ -1,6 +1,11 @@
 #include "common.cuh"
 
-constexpr int SLICE = 32;
+constexpr int SLICE = 32, WINDOW = 256;
+
+/// The row at a place in storage order: itself where there are no ranks, else its rank is that in a window of rows.
+__device__ __forceinline__ int row_at(int place, const unsigned char *__restrict__ ranks) {
+  return ranks ? place / WINDOW * WINDOW + __ldg(ranks + place) : place;
+}
 
 /// The columns of a triangle by slices, packed: gpu_engine/formats/packing.py.
 struct Columns {
@@ -40,18 +45,18 @@ template <int BYTES> struct Values {
 
 /// y := A·x of a matrix of which the lower triangle and the diagonal are stored, by slices of 32 rows; a_ji is
 /// sign·a_ij. A row sums its own nonzeros, then those above the diagonal, each of which it reads where the row of its
-/// column stores it: in that row's slice, at the number in `numbers`. LANES threads per row, in different warps: each
-/// takes every LANES-th slot, AHEAD of them in flight.
+/// column stores it: in that row's slice, at the number in `numbers`; what stands for the column is the place of that
+/// row. LANES threads per row, in different warps: each takes every LANES-th slot, AHEAD of them in flight.
 template <int LANES, int AHEAD, int BYTES, typename Number>
-__global__ void symmetric(int n_rows, double sign, const long long *__restrict__ offsets,
-                          const Number *__restrict__ lengths, const int *__restrict__ bases,
-                          const long long *__restrict__ places, const unsigned short *__restrict__ narrow,
-                          const int *__restrict__ wide, const void *__restrict__ values,
-                          const double *__restrict__ table, const Number *__restrict__ upper_lengths,
-                          const long long *__restrict__ upper_offsets, const int *__restrict__ upper_bases,
-                          const long long *__restrict__ upper_places, const unsigned short *__restrict__ upper_narrow,
-                          const int *__restrict__ upper_wide, const Number *__restrict__ numbers,
-                          const double *__restrict__ x, double *__restrict__ y) {
+__global__ void symmetric(int n_rows, double sign, const unsigned char *__restrict__ ranks,
+                          const long long *__restrict__ offsets, const Number *__restrict__ lengths,
+                          const int *__restrict__ bases, const long long *__restrict__ places,
+                          const unsigned short *__restrict__ narrow, const int *__restrict__ wide,
+                          const void *__restrict__ values, const double *__restrict__ table,
+                          const Number *__restrict__ upper_lengths, const long long *__restrict__ upper_offsets,
+                          const int *__restrict__ upper_bases, const long long *__restrict__ upper_places,
+                          const unsigned short *__restrict__ upper_narrow, const int *__restrict__ upper_wide,
+                          const Number *__restrict__ numbers, const double *__restrict__ x, double *__restrict__ y) {
   await_previous();
   const int slice = blockIdx.x * (blockDim.x / SLICE / LANES) + threadIdx.x / SLICE / LANES;
   const int lane = threadIdx.x % SLICE, part = threadIdx.x / SLICE % LANES;
@@ -89,7 +94,7 @@ __global__ void symmetric(int n_rows, double sign, const long long *__restrict__
       factors[item] = columns[item] >= 0 ? lower_values.at(__ldg(offsets + columns[item] / SLICE) + slots[item]) : 0.0;
 #pragma unroll
     for (int item = 0; item < AHEAD; ++item)
-      if (columns[item] >= 0) above += factors[item] * __ldg(x + columns[item]);
+      if (columns[item] >= 0) above += factors[item] * __ldg(x + row_at(columns[item], ranks));
   }
   total += sign * above;
   if constexpr (LANES > 1) {
@@ -101,5 +106,5 @@ __global__ void symmetric(int n_rows, double sign, const long long *__restrict__
     for (int other = 1; other < LANES; ++other)
       total += parts[threadIdx.x + other * SLICE];
   }
-  if (inside) y[row] = total;
+  if (inside) y[row_at(row, ranks)] = total;
 }

@@ -16,17 +16,18 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.errors import ParameterError
-from gpu_engine.formats import packing
+from gpu_engine.formats import packing, triangles
 from gpu_engine.formats.base import (
     Format,
     Kernel,
     Launch,
     array_module,
     entry_blocks,
+    inverse,
     launch,
     max_row_length,
     pointers,
+    row_lengths,
     row_of_entries,
 )
 from gpu_engine.formats.packing import PackedColumns
@@ -39,6 +40,12 @@ ROWS, BLOCK, AHEAD = 32, 128, 4
 LANES = (1, 2, 4)
 NUMBERS = {1: "unsigned char", 4: "int"}
 """Bytes of a length and of the number of a slot → their C++ type."""
+
+WINDOW = 256
+"""Rows per window within which rows are sorted by the length of the lower triangle; a rank in it takes one byte."""
+
+PADDING_MAX = 0.1
+"""Share of padding in the lower triangle up to which rows keep their order."""
 
 SHORT_MAX = 255
 """Longest row of a triangle for lengths and numbers in one byte."""
@@ -59,7 +66,8 @@ SOURCE = CudaSource(
 class UpperTriangle:
     """The nonzeros above the diagonal by slices, without their values.
 
-    columns  of the slots; numbers: uint8 or int32 [slots], the number of the slot in row `column` of the lower triangle
+    columns  of the slots: places of rows in storage order; numbers: uint8 or int32 [slots], the number of the slot
+             there in the lower triangle
     """
 
     slices: Slices
@@ -67,20 +75,21 @@ class UpperTriangle:
     numbers: Any
 
     @staticmethod
-    def of(indptr: Any, columns: Any, numbers: Any, kind: Any) -> "UpperTriangle":
-        """Scatter columns and numbers, which are in row order, to their slots; `kind` is the dtype of numbers."""
-        xp, n = array_module(indptr), indptr.size - 1
-        slices = Slices.of(CsrMatrix(n, n, indptr, columns, numbers), ROWS, 1)
+    def of(indptr: Any, columns: Any, numbers: Any, order: Any) -> "UpperTriangle":
+        """Scatter columns and numbers, which are in row order, to their slots; `order` as of the lower triangle."""
+        xp, lengths = array_module(indptr), indptr[1:] - indptr[:-1]
+        slices = replace(_slices(lengths if order is None else lengths[order]), order=order)
+        places = None if order is None else inverse(order)
 
         def entries() -> Iterator[tuple[Any, Any]]:
             for part, slots in slices.slots(indptr):
-                yield slots, columns[part]
+                yield slots, columns[part] if places is None else places[columns[part]]
 
         packed = PackedColumns.pack(slices.offsets, entries)
-        stored = xp.zeros(slices.size, dtype=kind)
+        stored = xp.zeros(slices.size, dtype=numbers.dtype)
         for part, slots in slices.slots(indptr):
             stored[slots] = numbers[part]
-        return UpperTriangle(_with_lengths(slices, kind), packed, stored)
+        return UpperTriangle(_stored(slices, numbers.dtype), packed, stored)
 
     @property
     def nbytes(self) -> int:
@@ -92,40 +101,40 @@ class UpperTriangle:
 class SymmetricLayout:
     """The lower triangle with its diagonal, and where the rows find the nonzeros above it.
 
-    sign  a_ji = sign · a_ij: 1 for a symmetric matrix, −1 for a skew-symmetric one
+    sign   a_ji = sign · a_ij: 1 for a symmetric matrix, −1 for a skew-symmetric one
+    ranks  uint8 [n_rows], the row at each place by its number in the WINDOW of the place; None where it is the place
     """
 
     sign: int
     indptr_dtype: Any
+    ranks: Any
     lower: PackedSellpLayout
     upper: UpperTriangle
 
     @staticmethod
     def from_csr(matrix: CsrMatrix) -> "SymmetricLayout":
         """Store the lower triangle; raises ParameterError if the matrix is neither symmetric nor skew-symmetric."""
-        if matrix.n_rows != matrix.n_cols:
-            raise ParameterError(
-                f"Not applicable: the matrix is {matrix.n_rows} × {matrix.n_cols}; half storage needs a square one."
-            )
-        lower, upper, order = _triangles(matrix)
+        lower, upper, order = triangles.split(matrix)
         xp = array_module(matrix.indices)
         row = row_of_entries(lower)
         below = xp.flatnonzero(lower.indices < row)
-        sign = _sign(lower, row, below, upper, order)
-        numbers = xp.empty(order.size, dtype=xp.int32)
+        sign = triangles.sign(lower, row, below, upper, order)
+        longest = max(max_row_length(lower), max_row_length(upper))
+        numbers = xp.empty(order.size, dtype=xp.uint8 if longest <= SHORT_MAX else xp.int32)
         numbers[order] = below - lower.indptr[row[below]]
         del row, below, order
-        longest = max(max_row_length(lower), max_row_length(upper))
-        kind = np.dtype(np.uint8 if longest <= SHORT_MAX else np.int32)
-        triangle = UpperTriangle.of(upper.indptr, upper.indices, numbers, kind)
-        del upper, numbers
-        packed = PackedSellpLayout.from_csr(lower, ROWS, 1)
-        packed = replace(packed, slices=_with_lengths(packed.slices, kind))
-        return SymmetricLayout(sign, matrix.indptr.dtype, packed, triangle)
+        packed = PackedSellpLayout.from_csr(lower, ROWS, _sigma(row_lengths(lower)))
+        rows = packed.slices.order
+        packed = replace(packed, slices=_stored(packed.slices, numbers.dtype))
+        del lower
+        triangle = UpperTriangle.of(upper.indptr, upper.indices, numbers, rows)
+        ranks = None if rows is None else (rows % WINDOW).astype(xp.uint8)
+        return SymmetricLayout(sign, matrix.indptr.dtype, ranks, packed, triangle)
 
     def to_csr(self) -> CsrMatrix:
         """Mirror the lower triangle."""
-        lower = self.lower.to_csr()
+        slices = replace(self.lower.slices, order=self._rows())
+        lower = replace(self.lower, slices=slices).to_csr()
         xp = array_module(lower.indices)
         row = row_of_entries(lower)
         below = lower.indices < row
@@ -137,51 +146,34 @@ class SymmetricLayout:
         indptr = pointers(xp.bincount(rows, minlength=lower.n_rows), self.indptr_dtype)
         return CsrMatrix(lower.n_rows, lower.n_cols, indptr, indices, values)
 
+    def _rows(self) -> Any:
+        """Return the row at each place: int32 [n_rows]; None where it is the row itself."""
+        if self.ranks is None:
+            return None
+        xp = array_module(self.ranks)
+        return xp.arange(self.ranks.size, dtype=xp.int32) // WINDOW * WINDOW + self.ranks
+
     @property
     def stored_bytes(self) -> int:
-        """The lower triangle, and columns and numbers of the upper one."""
-        return self.lower.stored_bytes + self.upper.nbytes
+        """The lower triangle, columns and numbers of the upper one, and ranks."""
+        return self.lower.stored_bytes + self.upper.nbytes + (0 if self.ranks is None else int(self.ranks.nbytes))
 
 
-def _with_lengths(slices: Slices, kind: Any) -> Slices:
-    """Return the slices with lengths of a dtype."""
-    return replace(slices, lengths=slices.lengths.astype(kind))
+def _sigma(lengths: Any) -> int:
+    """Return the window in which rows of these lengths are sorted: WINDOW, or 1 if that would save little padding."""
+    slots = (1 + PADDING_MAX) * int(lengths.sum(dtype=np.int64))
+    return WINDOW if _slices(lengths).size > slots else 1
 
 
-def _triangles(matrix: CsrMatrix) -> tuple[CsrMatrix, CsrMatrix, Any]:
-    """Return (lower triangle with the diagonal, strictly upper triangle, order of the latter by columns)."""
-    xp = array_module(matrix.indices)
-    row = row_of_entries(matrix)
-    is_lower = matrix.indices <= row
-    parts = []
-    for mask in (is_lower, ~is_lower):
-        indptr = pointers(xp.bincount(row[mask], minlength=matrix.n_rows), matrix.indptr.dtype)
-        parts.append(CsrMatrix(matrix.n_rows, matrix.n_cols, indptr, matrix.indices[mask], matrix.values[mask]))
-    lower, upper = parts
-    return lower, upper, xp.argsort(upper.indices, kind="stable")
+def _slices(lengths: Any, sigma: int = 1) -> Slices:
+    """Return slices of rows of these lengths."""
+    n = int(lengths.size)
+    return Slices.of(CsrMatrix(n, n, pointers(lengths, np.int64), lengths, lengths), ROWS, sigma)
 
 
-def _sign(lower: CsrMatrix, row: Any, below: Any, upper: CsrMatrix, order: Any) -> int:
-    """Return 1 or −1; raises ParameterError unless the upper triangle in this order mirrors the lower one, bit for bit.
-
-    row    of each nonzero of the lower triangle; below: positions of those below the diagonal
-    """
-    xp = array_module(row)
-    if below.size == order.size and bool(
-        (upper.indices[order] == row[below]).all() and (row_of_entries(upper)[order] == lower.indices[below]).all()
-    ):
-        values, mirrored = lower.values[below], upper.values[order]
-        if bool((values.view(xp.int64) == mirrored.view(xp.int64)).all()):
-            return 1
-        diagonal = lower.values[lower.indices == row]
-        if bool(((-values).view(xp.int64) == mirrored.view(xp.int64)).all() and (diagonal == 0.0).all()):
-            return -1
-        what = "values differ"
-    else:
-        what = "patterns differ"
-    raise ParameterError(
-        f"Not applicable: the matrix is neither symmetric nor skew-symmetric (the {what}). Choose another format."
-    )
+def _stored(slices: Slices, kind: Any) -> Slices:
+    """Return the slices without their order, with lengths of a dtype."""
+    return replace(slices, lengths=slices.lengths.astype(kind), order=None)
 
 
 def _bytes_needed(matrix: CsrMatrix) -> int:
@@ -192,10 +184,11 @@ def _bytes_needed(matrix: CsrMatrix) -> int:
     lengths = xp.zeros(matrix.n_rows, dtype=xp.int64)
     for entries, row, _ in entry_blocks(matrix.indptr):
         lengths += xp.bincount(row[matrix.indices[entries] <= row], minlength=matrix.n_rows)
-    total = 8 * packing.CODES
-    for part, slot_bytes in ((lengths, 12), (matrix.indptr[1:] - matrix.indptr[:-1] - lengths, 8)):
-        indptr = pointers(part, xp.int64)
-        slices = Slices.of(CsrMatrix(matrix.n_rows, matrix.n_cols, indptr, part, part), ROWS, 1)
+    above = matrix.indptr[1:] - matrix.indptr[:-1] - lengths
+    order = _slices(lengths, _sigma(lengths)).order
+    total = 8 * packing.CODES + (0 if order is None else matrix.n_rows)
+    for part, slot_bytes in ((lengths, 12), (above, 8)):
+        slices = _slices(part if order is None else part[order])
         total += slices.nbytes + slot_bytes * slices.size + 12 * (slices.offsets.size - 1)
     return total
 
@@ -215,14 +208,22 @@ def _cuda(lanes: int, layout: SymmetricLayout) -> Launch:
     name = f"symmetric<{lanes}, {AHEAD}, {size}, {NUMBERS[upper.numbers.dtype.itemsize]}>"
     arrays = (lower.slices.offsets, lower.slices.lengths, *lower.columns.arrays, lower.stored, lower.table)
     mirrored = (upper.slices.lengths, upper.slices.offsets, *upper.columns.arrays, upper.numbers)
-    arguments = (np.int32(n_rows), np.float64(layout.sign), *arrays, *mirrored)
+    ranks = np.uint64(0) if layout.ranks is None else layout.ranks
+    arguments = (np.int32(n_rows), np.float64(layout.sign), ranks, *arrays, *mirrored)
     blocks = -(-n_rows // (BLOCK // lanes))
     return launch(SOURCE, name, blocks, BLOCK, arguments, shared_mem=8 * BLOCK if lanes > 1 else 0)
 
 
+@numba.njit(cache=True)
+def _row_at(ranks: Any, place: Any) -> Any:
+    """Return the row at a place in storage order; without ranks the place itself."""
+    return np.int64(place) // 256 * 256 + np.int64(ranks[place]) if ranks.size else np.int64(place)
+
+
 @numba.njit(parallel=True, cache=True)
-def _slices(
+def _multiply(
     sign: int,
+    ranks: Any,
     offsets: Any,
     lengths: Any,
     bases: Any,
@@ -259,16 +260,17 @@ def _slices(
             column = base + upper_narrow[shift + place] if base >= 0 else upper_wide[shift + place]
             mirror = offsets[column // 32] + np.int64(numbers[place]) * 32 + column % 32
             factor = table[0] if size == 0 else table[int(stored[mirror])] if size == 1 else stored[mirror]
-            above += factor * x[column]
-        y[row] = total + sign * above
+            above += factor * x[_row_at(ranks, column)]
+        y[_row_at(ranks, row)] = total + sign * above
 
 
 def _cpu(layout: SymmetricLayout, x: Any, y: Any) -> None:
     lower, upper = layout.lower, layout.upper
     size = packing.value_bytes(lower.stored, lower.table)
+    ranks = np.empty(0, np.uint8) if layout.ranks is None else layout.ranks
     triangle = (lower.slices.offsets, lower.slices.lengths, *lower.columns.arrays, lower.stored, lower.table, size)
     mirrored = (upper.slices.offsets, upper.slices.lengths, *upper.columns.arrays, upper.numbers)
-    _slices(layout.sign, *triangle, *mirrored, x, y)
+    _multiply(layout.sign, ranks, *triangle, *mirrored, x, y)
 
 
 def _threads(lanes: int) -> str:

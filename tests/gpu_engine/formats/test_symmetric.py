@@ -5,6 +5,7 @@ import pytest
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
+from gpu_engine.formats import symmetric
 from gpu_engine.formats.packing import WIDE
 from gpu_engine.formats.symmetric import FORMAT, SymmetricLayout
 from gpu_engine.generators import generate
@@ -19,10 +20,11 @@ def check(matrix: CsrMatrix) -> None:
     contract.check_format(FORMAT, "cpu", matrix, matrix, expected, np)
 
 
-def test_triangles_by_hand() -> None:
+def test_triangles_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(symmetric, "PADDING_MAX", 100.0)
     layout = SymmetricLayout.from_csr(SMALL)
     lower, upper = layout.lower.to_csr(), layout.upper
-    assert layout.sign == 1
+    assert (layout.sign, layout.ranks) == (1, None)
     assert (lower.indptr.tolist(), lower.indices.tolist()) == ([0, 1, 1, 4, 6], [0, 0, 1, 2, 1, 3])
     assert lower.values.tolist() == [1, 2, 3, 5, 4, 6]
     # Row 0 finds 2 in slot 0 of row 2; row 1 finds 3 in slot 1 of row 2, and 4 in slot 0 of row 3.
@@ -31,6 +33,27 @@ def test_triangles_by_hand() -> None:
     assert upper.numbers[[0, 1, 33]].tolist() == [0, 1, 0]
     assert upper.numbers.dtype == np.uint8
     assert layout.stored_bytes == layout.lower.stored_bytes + upper.nbytes
+
+
+def test_rows_are_sorted_where_that_saves_padding() -> None:
+    """Rows 2, 3, 0, 1 have 3, 2, 1, 0 nonzeros in the lower triangle; the rows above find them at places 0 and 1."""
+    layout = SymmetricLayout.from_csr(SMALL)
+    upper = layout.upper
+    assert layout.ranks.tolist() == [2, 3, 0, 1]
+    assert layout.lower.slices.lengths.tolist() == [3, 2, 1, 0]
+    assert upper.slices.lengths.tolist() == [0, 0, 1, 2]
+    assert upper.columns.at(np.array([2, 3, 35])).tolist() == [0, 0, 1]
+    assert upper.numbers[[2, 3, 35]].tolist() == [0, 1, 0]
+    check(SMALL)
+
+
+def test_ranks_are_those_in_a_window() -> None:
+    matrix = mirrored(with_row_lengths([*range(1, 101)] * 6, 600, 4))
+    layout = SymmetricLayout.from_csr(matrix)
+    rows = np.arange(600) // 256 * 256 + layout.ranks
+    assert sorted(rows) == list(range(600))
+    assert layout.lower.slices.size < 1.3 * layout.lower.nnz
+    check(matrix)
 
 
 @pytest.mark.parametrize("name", BATTERY)
@@ -59,7 +82,8 @@ def test_lengths_and_numbers_are_narrow_in_short_rows(longest: int, kind: type) 
     check(matrix)
 
 
-def test_columns_are_wide_where_they_are_far_apart() -> None:
+def test_columns_are_wide_where_they_are_far_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(symmetric, "PADDING_MAX", np.inf)
     matrix = mirrored(coo(70_000, 70_000, [40, 69_990, 69_991], [3, 40, 69_990], [1.0, 2.0, 3.0]))
     layout = SymmetricLayout.from_csr(matrix)
     assert WIDE not in layout.upper.columns.bases

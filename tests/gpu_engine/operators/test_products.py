@@ -13,10 +13,11 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg, gmres, lsq
 import sparsight
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import ParameterError
-from gpu_engine.formats import kernel_names
+from gpu_engine.formats import find_kernel, kernel_names
 from gpu_engine.operators import Operator, operator, scaling
 from gpu_engine.verify import POISON, Reference, check, reference
 from tests.battery import BATTERY
+from tests.gpu_engine.formats.contract import suited
 from tests.gpu_engine.operators.expected import combined, transposed
 
 STORED = ("csr", "csc", "coo")
@@ -36,7 +37,7 @@ def check_products(op: Operator, expected: Reference) -> None:
 @pytest.mark.parametrize("kernel", kernel_names("cpu"))
 def test_every_kernel_multiplies_by_every_matrix_and_its_transpose(kernel: str) -> None:
     for name, make in BATTERY.items():
-        matrix = make()
+        matrix = suited(find_kernel(kernel)[0], make())
         op = operator(matrix, kernel=kernel)
         try:
             check_products(op, reference(matrix))
