@@ -4,13 +4,13 @@
 /// products[slot] = values·x of the slots of a piece, a warp a piece: the nonzeros of one tile in one block of columns.
 /// Slots lie by tiles, and pieces are taken by blocks, so that all warps in flight gather from the same part of x.
 template <typename Pointer, int AHEAD, int BYTES>
-__global__ void propagate(int n_tiles, int n_blocks, const Pointer *__restrict__ starts,
+__global__ void propagate(unsigned n_tiles, int n_blocks, const Pointer *__restrict__ starts,
                           const int *__restrict__ columns, const void *__restrict__ values,
                           const double *__restrict__ table, double *__restrict__ products,
                           const double *__restrict__ x) {
   await_previous();
   let_next_start();
-  const long long number = ((long long)blockIdx.x * blockDim.x + threadIdx.x) / WARP;
+  const unsigned number = blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP;
   const int block = (int)(number / n_tiles), tile = (int)(number % n_tiles), lane = threadIdx.x % WARP;
   if (block >= n_blocks) return;
   const long long piece = (long long)tile * n_blocks + block;
@@ -35,6 +35,25 @@ __global__ void propagate(int n_tiles, int n_blocks, const Pointer *__restrict__
   }
 }
 
+/// Where the product at a place in row order lies in shared memory: rows of equal length would else begin in one bank.
+__device__ __forceinline__ int padded(int place) {
+  return place + place / 16;
+}
+
+/// Σ of the products at the places [from … to), the whole warp at work; every lane holds it.
+__device__ __forceinline__ double sum_padded(const double *ordered, int from, int to) {
+  double total = 0.0;
+  for (int place = from + threadIdx.x % WARP; place < to; place += WARP)
+    total += ordered[padded(place)];
+#pragma unroll
+  for (int offset = WARP / 2; offset > 0; offset /= 2)
+    total += __shfl_xor_sync(FULL_WARP, total, offset);
+  return total;
+}
+
+/// Products per lane of a mean row.
+constexpr int SHORT = 8;
+
 /// y := the sums of the rows of a tile, but for those that its borders cut (join_cut_rows), a thread block a tile of at
 /// most THREADS·ITEMS products. Their places in row order are in `positions`; shared memory holds them in this order.
 template <typename Pointer, int THREADS, int ITEMS>
@@ -42,7 +61,7 @@ __global__ void __launch_bounds__(THREADS)
     sum_tile(const Pointer *__restrict__ borders, const unsigned *__restrict__ first_rows,
              const Pointer *__restrict__ indptr, const unsigned short *__restrict__ positions, const double *products,
              double *__restrict__ y, double *__restrict__ first_sums, double *__restrict__ last_sums) {
-  __shared__ double ordered[THREADS * ITEMS];
+  __shared__ double ordered[THREADS * ITEMS + THREADS * ITEMS / 16];
   const int tile = blockIdx.x;
   const Pointer begin = __ldg(borders + tile);
   const int count = (int)(__ldg(borders + tile + 1) - begin);
@@ -53,10 +72,10 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll 8
   for (int item = 0; item < ITEMS; ++item) {
     const int place = threadIdx.x + item * THREADS;
-    if (place < count) ordered[stream(positions + begin + place)] = __ldcs(products + begin + place);
+    if (place < count) ordered[padded(stream(positions + begin + place))] = __ldcs(products + begin + place);
   }
   int lanes = 1;
-  while (lanes < WARP && 2 * lanes * rows <= THREADS)
+  while (lanes < WARP && SHORT * lanes * rows <= count)
     lanes *= 2;
   const int lane = threadIdx.x % lanes, step = THREADS / lanes;
   __syncthreads();
@@ -71,11 +90,11 @@ __global__ void __launch_bounds__(THREADS)
     double total = 0.0;
     if (!waits)
       for (int place = from + lane; place < to; place += lanes)
-        total += ordered[place];
+        total += ordered[padded(place)];
     total = sum_group(total, lanes);
     for (unsigned waiting = __ballot_sync(FULL_WARP, waits && lane == 0); waiting; waiting &= waiting - 1) {
       const int leader = __ffs(waiting) - 1;
-      const double sum = sum_range(ordered, __shfl_sync(FULL_WARP, from, leader), __shfl_sync(FULL_WARP, to, leader));
+      const double sum = sum_padded(ordered, __shfl_sync(FULL_WARP, from, leader), __shfl_sync(FULL_WARP, to, leader));
       if (threadIdx.x % WARP == leader) total = sum;
     }
     if (!inside || lane) continue;

@@ -136,7 +136,7 @@ def _cuda(layout: PropagationBlockedLayout) -> Launch:
         return zeros
     pointer = POINTERS[layout.indptr.dtype.itemsize == 8]
     name = f"propagate<{pointer}, {AHEAD}, {packing.value_bytes(layout.stored, layout.table)}>"
-    sizes, pieces = (np.int32(cut.count), np.int32(layout.n_blocks)), cut.count * layout.n_blocks
+    sizes, pieces = (np.uint32(cut.count), np.int32(layout.n_blocks)), cut.count * layout.n_blocks
     arrays = (*sizes, layout.starts, layout.columns, layout.stored, layout.table, layout.products)
     multiply = SOURCE.bound(name, -(-pieces // (THREADS // 32)), THREADS, (*arrays, None), follows=True)
     sums = (cut.first_sums, cut.last_sums) if joined else (np.uintp(0), np.uintp(0))
