@@ -25,7 +25,7 @@ __global__ void propagate(unsigned n_tiles, int n_blocks, const Pointer *__restr
       from[item] = first + item * WARP < count ? stream(columns + begin + first + item * WARP) : -1;
 #pragma unroll
     for (int item = 0; item < AHEAD; ++item)
-      factors[item] = from[item] >= 0 ? packed.value(begin + first + item * WARP) : 0.0;
+      factors[item] = first + item * WARP < count ? packed.value(begin + first + item * WARP) : 0.0;
 #pragma unroll
     for (int item = 0; item < AHEAD; ++item)
       if (from[item] >= 0) factors[item] *= __ldg(x + from[item]);

@@ -14,18 +14,20 @@ struct Columns {
   const unsigned short *__restrict__ narrow;
   const int *__restrict__ wide;
 
-  /// Columns at places mine + item·STEP of a slice, while these are less than `end`; past it −1.
+  /// Columns at places mine + item·STEP of a slice, while these are less than `end`; past it −1. The kind of the
+  /// columns is asked once, so that all loads are in flight together.
   template <int STEP, int ITEMS>
   __device__ __forceinline__ void load(int slice, int mine, int end, int (&columns)[ITEMS]) const {
     const int base = __ldg(bases + slice);
     const long long first = __ldg(places + slice) + mine;
+    if (base >= 0) {
 #pragma unroll
-    for (int item = 0; item < ITEMS; ++item) {
-      const bool inside = mine + item * STEP < end;
-      if (base >= 0)
-        columns[item] = inside ? base + stream(narrow + first + item * STEP) : -1;
-      else
-        columns[item] = inside ? stream(wide + first + item * STEP) : -1;
+      for (int item = 0; item < ITEMS; ++item)
+        columns[item] = mine + item * STEP < end ? base + stream(narrow + first + item * STEP) : -1;
+    } else {
+#pragma unroll
+      for (int item = 0; item < ITEMS; ++item)
+        columns[item] = mine + item * STEP < end ? stream(wide + first + item * STEP) : -1;
     }
   }
 };
@@ -67,31 +69,33 @@ __global__ void symmetric(int n_rows, double sign, const unsigned char *__restri
   const Columns lower{bases, places, narrow, wide}, upper{upper_bases, upper_places, upper_narrow, upper_wide};
   const Values<BYTES> lower_values{values, table};
   double total = 0.0, above = 0.0;
+  // What is loaded depends on numbers of slots, not on columns, so that it does not wait for them.
   for (int slot = part; slot < length; slot += AHEAD * LANES) {
     int columns[AHEAD];
     double factors[AHEAD];
     lower.load<LANES * SLICE>(slice, slot * SLICE + lane, length * SLICE, columns);
 #pragma unroll
     for (int item = 0; item < AHEAD; ++item)
-      factors[item] = columns[item] >= 0 ? lower_values.at(begin + (slot + item * LANES) * SLICE + lane) : 0.0;
+      factors[item] =
+          slot + item * LANES < length ? lower_values.at(begin + (slot + item * LANES) * SLICE + lane) : 0.0;
 #pragma unroll
     for (int item = 0; item < AHEAD; ++item)
       if (columns[item] >= 0) total += factors[item] * __ldg(x + columns[item]);
   }
   for (int slot = part; slot < upper_length; slot += AHEAD * LANES) {
-    int columns[AHEAD];
+    int columns[AHEAD], slots[AHEAD];
     double factors[AHEAD];
     upper.load<LANES * SLICE>(slice, slot * SLICE + lane, upper_length * SLICE, columns);
-    long long slots[AHEAD];
 #pragma unroll
     for (int item = 0; item < AHEAD; ++item)
-      slots[item] = columns[item] >= 0
-                        ? (long long)stream(numbers + upper_begin + (slot + item * LANES) * SLICE + lane) * SLICE +
-                              columns[item] % SLICE
+      slots[item] = slot + item * LANES < upper_length
+                        ? (int)stream(numbers + upper_begin + (slot + item * LANES) * SLICE + lane)
                         : 0;
 #pragma unroll
     for (int item = 0; item < AHEAD; ++item)
-      factors[item] = columns[item] >= 0 ? lower_values.at(__ldg(offsets + columns[item] / SLICE) + slots[item]) : 0.0;
+      if (columns[item] >= 0)
+        factors[item] = lower_values.at(__ldg(offsets + columns[item] / SLICE) + (long long)slots[item] * SLICE +
+                                        columns[item] % SLICE);
 #pragma unroll
     for (int item = 0; item < AHEAD; ++item)
       if (columns[item] >= 0) above += factors[item] * __ldg(x + row_at(columns[item], ranks));
