@@ -35,7 +35,7 @@ from gpu_engine.records import (
 from gpu_engine.studies import STUDIES, parse_measurement, study
 from gpu_engine.studies.formats import FormatsParams, FormatsStudy
 from gpu_engine.verdicts.verdict import compare
-from tests.battery import BATTERY, with_row_lengths
+from tests.battery import BATTERY, mirrored, with_row_lengths
 
 FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**18, 1e13, 1e13), BandwidthPoint(2**28, 1e13, 1e13)), "")
 """A profile so fast that no real time can be under a floor."""
@@ -59,7 +59,7 @@ def measurements(records: list[Record]) -> dict[tuple[str, str], Measurement]:
 
 
 def test_every_case_is_started_then_measured(bench: Bench) -> None:
-    matrix = with_row_lengths(np.full(2000, 9), 2000, seed=1)
+    matrix = mirrored(with_row_lengths(np.full(2000, 9), 2000, seed=1))
     params = FormatsParams(rounds=9, sampling="fixed")
     records = run(bench, matrix, params)
     cases = tuple(FormatsStudy().cases(params, [MatrixInfo("m", "m", 2000, 2000, matrix.nnz)], bench.device))
