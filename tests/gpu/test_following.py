@@ -9,8 +9,10 @@ import pytest
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.formats import FORMATS, find_kernel
+from gpu_engine.formats.base import Format
 from gpu_engine.generators import generate
 from gpu_engine.records import DeviceInfo
+from tests.gpu_engine.formats.contract import suited
 
 cupy = pytest.importorskip("cupy")
 
@@ -53,11 +55,16 @@ def matrix(request: pytest.FixtureRequest, gpu: DeviceInfo) -> CsrMatrix:
     return CsrMatrix(*host.shape, *map(cupy.asarray, (host.indptr, host.indices, abs(host.values))))
 
 
+def suited_on_gpu(f: Format, matrix: CsrMatrix) -> CsrMatrix:
+    return suited(f, matrix.on_host()).on(cupy) if f.symmetric_only else matrix
+
+
 @pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_x_is_read_once_it_is_written(kernel: str, writer: str, matrix: CsrMatrix) -> None:
     """A power of two in front of x is one in front of y, but for sums whose order differs from product to product."""
     f, own = find_kernel(kernel)
+    matrix = suited_on_gpu(f, matrix)
     layout = f.from_csr(matrix)
     product, write = own.bound("cuda", layout), WRITERS[writer]
     source = cupy.random.default_rng(1).uniform(0.5, 1.0, matrix.n_cols)
@@ -78,6 +85,7 @@ def test_products_of_products_in_a_graph(kernel: str, matrix: CsrMatrix) -> None
     if matrix.n_rows != matrix.n_cols:
         pytest.skip("only square matrices can be iterated")
     f, own = find_kernel(kernel)
+    matrix = suited_on_gpu(f, matrix)
     product = own.bound("cuda", f.from_csr(matrix))
     first = cupy.random.default_rng(2).uniform(0.5, 1.0, matrix.n_cols)
     vectors = [first, *(cupy.empty(matrix.n_rows) for _ in range(6))]

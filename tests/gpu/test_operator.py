@@ -10,10 +10,11 @@ import pytest
 
 import sparsight
 from gpu_engine.errors import ParameterError
-from gpu_engine.formats import kernel_names
+from gpu_engine.formats import find_kernel, kernel_names
 from gpu_engine.operators import Operator, autotune, operator
 from gpu_engine.verify import POISON, Reference, check, reference
 from tests.battery import BATTERY, with_row_lengths
+from tests.gpu_engine.formats.contract import suited
 from tests.gpu_engine.operators.expected import combined, transposed
 
 pytestmark = pytest.mark.usefixtures("gpu")
@@ -48,7 +49,7 @@ def check_products(op: Operator, expected: Reference) -> None:
 @pytest.mark.parametrize("kernel", kernel_names("cuda"))
 def test_every_kernel_multiplies_by_every_matrix_and_its_transpose(kernel: str) -> None:
     for name, make in BATTERY.items():
-        host = make()
+        host = suited(find_kernel(kernel)[0], make())
         op = operator(host.on(cupy), kernel=kernel)
         try:
             check_products(op, reference(host))
@@ -115,7 +116,7 @@ def test_a_trial_chooses_and_leaves_stream_and_device(tmp_path: Any, monkeypatch
 @pytest.mark.parametrize("kernel", kernel_names("cuda"))
 def test_a_call_with_out_is_captured_and_replayed(kernel: str) -> None:
     """On a stream that captures an allocation fails: α, β and out need none."""
-    host = BATTERY["power_law"]()
+    host = suited(find_kernel(kernel)[0], BATTERY["power_law"]())
     expected = reference(host)
     start = np.random.default_rng(1).uniform(size=host.n_rows)
     op, x, y = operator(host.on(cupy), kernel=kernel), cupy.asarray(expected.x), cupy.asarray(start)

@@ -15,10 +15,11 @@ from cupyx.scipy import sparse
 from cupyx.scipy.sparse import linalg
 
 from gpu_engine.errors import DeviceError, ParameterError
-from gpu_engine.formats import kernel_names
+from gpu_engine.formats import find_kernel, kernel_names
 from gpu_engine.operators import Operator, operator
 from gpu_engine.verify import check, reference
 from tests.battery import BATTERY
+from tests.gpu_engine.formats.contract import suited
 
 pytestmark = pytest.mark.usefixtures("gpu")
 
@@ -182,7 +183,7 @@ def in_a_thread(work: Callable[[], Any]) -> Any:
 
 @pytest.mark.parametrize("kernel", kernel_names("cuda"))
 def test_a_thread_of_the_program_multiplies(kernel: str) -> None:
-    host = BATTERY["power_law"]()
+    host = suited(find_kernel(kernel)[0], BATTERY["power_law"]())
     op, expected = operator(host.on(cupy), kernel=kernel), reference(host)
     x, out = cupy.asarray(expected.x), cupy.empty(host.n_rows)
 
