@@ -54,6 +54,7 @@ class StudyPage:
     structure       pictures of the first matrices; features: table of the matrices
     jobs            jobs of the results
     provenance      origin of the results; None without results
+    number_note     why a number is not that of the address, or empty
     """
 
     title: str
@@ -90,6 +91,7 @@ class StudyPage:
     features: TableSection
     jobs: tuple[Link, ...]
     provenance: Provenance | None
+    number_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,16 +35,21 @@ class NotHere:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The question of the home page: a matrix, a device (empty: the first one), and the number of SpMVs."""
+    """The question of the home page: a matrix, a device (empty: the first one), and the number of SpMVs.
+
+    note  why the number is not that of the address, which is `asked`; both are empty if it is
+    """
 
     name: str
     device: str
     n: int
+    note: str = ""
+    asked: str = ""
 
-    def query(self, device: str = "") -> str:
-        """Return the query of the page of a matrix, for another device if one is given."""
+    def query(self, device: str = "", n: str = "") -> str:
+        """Return the query of the page of a matrix, for another device or number if one is given."""
         chosen = device or self.device
-        return "?" + urlencode([("n", self.n), *([("device", chosen)] if chosen else [])])
+        return "?" + urlencode([("n", n or self.n), *([("device", chosen)] if chosen else [])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,7 @@ class HomePage:
     name: str
     n: int
     n_max: int
+    n_note: str
     missing: NotHere | None
     can_fetch: bool
     devices: tuple[Choice, ...]

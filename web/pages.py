@@ -41,6 +41,7 @@ from web.views import (
     papers,
     service,
 )
+from web.views.matrix_devices import device_options
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=[READ])
 open_router = APIRouter(include_in_schema=False)
@@ -67,7 +68,8 @@ def show_home(request: Request, database: DatabaseDep, fetcher: FetcherDep) -> R
     """Return the home page, or redirect to the page of the matrix that the address names."""
     options = parse_options(request.query_params.multi_items(), home.OPTIONS)
     with reading(request, database) as session:
-        question = home.parse_question(session, options)
+        chosen = chosen_devices.last_of(request, session, home.device_ids(session))
+        question = home.parse_question(session, {**options, "device": options["device"] or chosen})
         if answer := home.answer_url(session, question):
             response: Response = RedirectResponse(answer, 303)
         else:
@@ -98,8 +100,14 @@ def show_matrix(
     """Return the page of a matrix."""
     question = matrices.question_of(parse_options(request.query_params.multi_items(), matrices.OPTIONS))
     with reading(request, database) as session:
+        offered = [option.value for option in device_options(session, matrix_id)]
+        device = chosen_devices.last_of(request, session, offered)
+        if address := chosen_devices.matrix_address(request, device):
+            return RedirectResponse(address, 303)
         page = matrices.matrix_page(session, store, matrix_id, question, fetcher.is_on)
-        return render(request, "matrix.html", page)
+        response = render(request, "matrix.html", page)
+    chosen_devices.remember(request, response, (page.device,), device or offered[0])
+    return response
 
 
 @router.get("/matrices/{matrix_id}/spy.png")

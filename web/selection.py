@@ -115,13 +115,16 @@ DATA_NAMES = tuple(name for name in NAMES if name not in PAGE_ONLY)
 class PageParameter:
     """A parameter of the address that only one study page has.
 
-    check  raises ParameterError for an invalid value
-    many   whether the parameter may have several values
+    check       raises ParameterError for an invalid value
+    many        whether the parameter may have several values
+    most, unit  largest value of a whole number, and its unit as a plural noun; 0 and empty for other parameters
     """
 
     name: str
     check: Callable[[str], object] = str
     many: bool = False
+    most: int = 0
+    unit: str = ""
 
 
 def one_of(name: str, known: Sequence[str]) -> PageParameter:
@@ -134,9 +137,9 @@ def whole_number(name: str, most: int, unit: str) -> PageParameter:
 
     def check(value: str) -> None:
         if not (value.isascii() and value.isdecimal() and value[0] != "0" and len(value) <= len(str(most))):
-            raise ParameterError(f"{name} is {quote(value)}. Give a number of {unit} from 1 to {most:,}.")
+            raise ParameterError(_limits_text(name, value, most, unit))
 
-    return PageParameter(name, check)
+    return PageParameter(name, check, most=most, unit=unit)
 
 
 def clamped(name: str, text: str, most: int, default: int, unit: str) -> tuple[int, str]:
@@ -151,8 +154,33 @@ def clamped(name: str, text: str, most: int, default: int, unit: str) -> tuple[i
     nearest = default if math.isnan(number) else int(min(max(number, 1), most))
     if nearest == number:
         return nearest, ""
-    limits = f"{name} is {quote(text)}. Give a number of {unit} from 1 to {most:,}."
-    return nearest, f"{limits} This answer is for {nearest:,}."
+    return nearest, f"{_limits_text(name, text, most, unit)} This answer is for {nearest:,}."
+
+
+def with_nearest(
+    query: Iterable[tuple[str, str]], parameters: Mapping[str, PageParameter]
+) -> tuple[list[tuple[str, str]], str]:
+    """Return a query with the nearest possible whole numbers, and a sentence for each number that it replaces.
+
+    What is no number is left out, so that the page takes its default. Files and the API refuse such a number, because
+    they have no place for the sentence.
+    """
+    pairs, notes = [], []
+    for name, value in query:
+        most, unit = (parameters[name].most, parameters[name].unit) if name in parameters else (0, "")
+        number, note = clamped(name, value, most, 0, unit) if most and value else (0, "")
+        if note:
+            is_number = number > 0
+            notes.append(note if is_number else f"{_limits_text(name, value, most, unit)} The page takes its default.")
+            pairs += [(name, str(number))] if is_number else []
+        else:
+            pairs.append((name, str(number) if number else value))
+    return pairs, " ".join(notes)
+
+
+def _limits_text(name: str, value: str, most: int, unit: str) -> str:
+    """Return the error of a whole number out of its range."""
+    return f"{name} is {quote(value)}. Give a number of {unit} from 1 to {most:,}."
 
 
 ONCE = ("set", "kernels", "sort", "op", "reproducible", "open", "view", "study")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -18,7 +19,7 @@ from web.figure_sources import address_of, find_source, source_drawing
 from web.figure_svg import colors
 from web.rendering import render
 from web.results import Results, results_of, with_set, with_traces
-from web.selection import VALUES_MAX, Selection, parse_selection
+from web.selection import VALUES_MAX, Selection, parse_selection, with_nearest
 from web.studies import PAGES, page_parameters
 from web.studies.base import StudyPage
 from web.views import report, study, tables
@@ -78,13 +79,15 @@ def _add_study(page: StudyPage) -> None:
         return results_of(session, page.name, selected(request, session), named=False)
 
     def show(request: Request, database: DatabaseDep) -> Response:
+        parameters = page_parameters()
+        query, note = with_nearest(request.query_params.multi_items(), parameters)
         with reading(request, database) as session:
-            selection = selected(request, session)
+            selection = with_set(session, parse_selection(query, parameters=parameters))
             device = chosen_devices.chosen_device(request, session, page.name)
             if address := chosen_devices.address_on(device, page.name, selection):
                 return RedirectResponse(address, 303)
             view = request.app.state.pages.get(session, study.page, page, selection)
-            response = render(request, "study.html", view)
+            response = render(request, "study.html", replace(view, number_note=note) if note else view)
             devices = chosen_devices.devices_of(session, selection)
         chosen_devices.remember(request, response, devices, device)
         return response

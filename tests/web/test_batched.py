@@ -38,10 +38,22 @@ def batched(database: Database, add_matrix: AddMatrix) -> str:
     ],
 )
 def test_what_is_no_batch_is_refused(client: TestClient, batched: str, query: str, said: str) -> None:
-    for url in (f"/batched?{query}", f"/api/v1/figures/batched-growth?{query}"):
+    for url in (f"/batched.csv?{query}", f"/api/v1/figures/batched-growth?{query}"):
         response = client.get(url)
         assert response.status_code == 422
         assert said in response.json()["detail"]
+
+
+def test_the_page_takes_the_nearest_batch_size_and_says_so(client: TestClient, batched: str) -> None:
+    for query, is_said, twin in (
+        ("batch=0", True, "batch=1"),
+        ("batch=1e1", False, "batch=10"),
+        ("batch=many", True, ""),
+    ):
+        page, same = (get(client, f"/batched?{each}") for each in (query, twin))
+        assert bool(page.context["number_note"]) == ('id="number-note"' in page.text) == is_said
+        assert page.context["explore"] == same.context["explore"]
+        assert same.context["number_note"] == ""
 
 
 def test_times_of_a_cpu_are_called_so(client: TestClient, batched: str) -> None:

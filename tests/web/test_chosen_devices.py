@@ -1,5 +1,6 @@
 """One device for all pages: the one chosen last, else the one with results of most studies."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,41 @@ def test_strange_cookies_change_nothing(client: TestClient, lab: Lab) -> None:
     client.cookies.set(COOKIE, ",".join(["%22x%0d", "\\..", "nowhere"] * CHOSEN_MAX))
     answer = get(client, "/formats")
     assert (answer.status_code, answer.url.query) == (200, b"")
+
+
+def test_a_matrix_page_takes_and_gives_the_chosen_device(client: TestClient, lab: Lab) -> None:
+    address = f"/matrices/{lab.matrix}"
+    first = get(client, address).context["device"]
+    assert COOKIE not in client.cookies
+    other = next(device for device in ("cpu", GPU) if device != first)
+    get(client, f"/formats?device={other}")
+    page = get(client, f"{address}?n=0&cache=")
+    assert (page.context["device"], bool(page.context["n_note"])) == (other, True)
+    assert page.url.params["device"] == other
+    get(client, f"{address}?device={first}")
+    assert f"device={first.replace(':', '%3A')}" in str(get(client, "/formats").url)
+    assert get(client, "/").context["devices"][0].value in ("cpu", GPU)
+    assert [choice.value for choice in get(client, "/").context["devices"] if choice.chosen] == [first]
+
+
+def test_a_gpu_model_stands_for_its_device_and_the_device_for_its_model(
+    client: TestClient, lab: Lab, tmp_path: Path
+) -> None:
+    of_h200 = sample()
+    of_h100 = replace(of_h200, device=replace(of_h200.device, name="NVIDIA H100"))
+    files.write(tmp_path / "recorded" / "h100" / "formats.json.gz", of_h100)
+    import_recordings.run(lab.database, tmp_path / "recorded")
+    get(client, f"/matrices/{lab.matrix}?device=H100-SXM")
+    assert shown(client, "/formats") == ("H100",)
+    client.cookies.clear()
+    get(client, "/formats?device=recorded:h100")
+    assert get(client, f"/matrices/{lab.matrix}").context["device"] == "H100-SXM"
+
+
+def test_the_first_device_of_a_matrix_page_is_no_choice(client: TestClient, lab: Lab) -> None:
+    device = get(client, f"/matrices/{lab.matrix}").context["device"]
+    get(client, f"/matrices/{lab.matrix}?device={device}")
+    assert COOKIE not in client.cookies
 
 
 def recorded(database: Any, folder: Path) -> None:

@@ -72,11 +72,18 @@ def test_a_name_of_the_collection_can_be_downloaded(app: FastAPI, client: TestCl
     assert get(client, "/?name=Other/name").context["missing"].size == ""
 
 
-@pytest.mark.parametrize("n", ["0", "-1", "1.5", "many", "1000000001", "٣"])
-def test_a_number_of_spmvs_out_of_bounds_is_refused(client: TestClient, n: str) -> None:
-    answer = client.get("/", params={"n": n})
-    assert answer.status_code == 422
-    assert "1" in answer.json()["detail"]
+@pytest.mark.parametrize(
+    ("text", "n"), [("0", 1), ("-1", 1), ("1.5", 1), ("many", 500), ("1000000001", 10**9), ("1e3", 1000)]
+)
+def test_a_number_of_spmvs_out_of_bounds_is_answered_for_the_nearest_one(
+    client: TestClient, lab: Lab, text: str, n: int
+) -> None:
+    page = client.get("/", params={"n": text})
+    assert (page.status_code, page.context["n"]) == (200, n)
+    assert bool(page.context["n_note"]) == ('id="n-note"' in page.text) == (text != "1e3")
+    assert all(f"n={n}&" in answer.href for answer in page.context["answers"].rows)
+    matrix = client.get("/", params={"n": text, "name": lab.matrix})
+    assert (matrix.context["n"], bool(matrix.context["n_note"])) == (n, text != "1e3")
 
 
 def test_an_unknown_device_is_refused_with_the_known_ones(client: TestClient, lab: Lab) -> None:
@@ -237,4 +244,6 @@ def test_the_picture_and_its_table_follow_the_device(client: TestClient, databas
         assert headline.href.endswith(f"recorded%3A{name}")
         assert f'data-shows="/?device=recorded%3A{name}"' in pages[name].text
     assert headlines["h200"].table != headlines["h100"].table
+    assert get(client, "/").context["headline"].table == headlines["h100"].table
+    client.cookies.clear()
     assert get(client, "/").context["headline"].table == headlines["h200"].table

@@ -88,7 +88,7 @@ def test_the_address_chooses_how_many_devices_and_what_of_their_phases(client: T
     ],
 )
 def test_what_cannot_be_chosen_is_refused(client: TestClient, scaled: str, query: str, said: str) -> None:
-    for url in (f"/scaling?{query}", f"/api/v1/figures/scaling-cold?{query}"):
+    for url in (f"/scaling.csv?{query}", f"/api/v1/figures/scaling-cold?{query}"):
         response = client.get(url)
         assert response.status_code == 422
         assert said in response.json()["detail"]

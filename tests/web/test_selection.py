@@ -3,7 +3,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from gpu_engine.errors import ParameterError
-from web.selection import NAMES, VALUES_MAX, Selection, parse_options, parse_selection
+from web.selection import NAMES, VALUES_MAX, Selection, parse_options, parse_selection, with_nearest
 from web.studies import PAGES, page_parameters
 
 
@@ -80,6 +80,21 @@ def test_with_replaces_a_parameter() -> None:
 def test_what_cannot_be_shown_is_refused(query: list[tuple[str, str]], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         parse(query)
+
+
+@pytest.mark.parametrize(
+    ("given", "taken", "is_said"),
+    [
+        *(("0", ["1"], True), ("-3", ["1"], True), ("7.5", ["7"], True), ("2e9", [f"{10**9}"], True)),
+        *(("many", [], True), ("nan", [], True), ("1e3", ["1000"], False), ("7", ["7"], False), ("", [""], False)),
+    ],
+)
+def test_a_page_takes_the_nearest_number(given: str, taken: list[str], is_said: bool) -> None:
+    query = [("device", "0"), ("n", given), ("cache", "hot")]
+    pairs, note = with_nearest(query, page_parameters())
+    assert [value for name, value in pairs if name == "n"] == taken
+    assert [pair for pair in pairs if pair[0] != "n"] == [query[0], query[2]]
+    assert (bool(note), given in note) == (is_said, True if is_said else given == "")
 
 
 def test_options_of_a_list() -> None:

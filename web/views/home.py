@@ -6,8 +6,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from gpu_engine.advisor.gpus import gpu_named
-from gpu_engine.errors import ParameterError, quote
-from gpu_engine.findings.formats.for_n import SPMVS, SPMVS_MAX, SPMVS_MIN
+from gpu_engine.findings.formats.for_n import SPMVS, SPMVS_MAX
 from gpu_engine.text import units
 from gpu_engine.text.words import amount
 from server import devices, import_recordings
@@ -19,7 +18,7 @@ from web.device_labels import CPU, THIS_CPU, short
 from web.home_contexts import Coverage, CoverageRow, Headline, HomePage, Question
 from web.recorded import ReferenceSummary, recorded_formats, reference_devices
 from web.results import device_names
-from web.selection import Selection, choice_error, study_url
+from web.selection import Selection, choice_error, clamped, study_url
 from web.studies import PAGES
 from web.studies.formats import FORMATS
 from web.views import named_matrix
@@ -32,21 +31,26 @@ TABBED = tuple(page for page in PAGES if not any(page.name in other.subpages for
 
 
 def parse_question(session: Session, options: Mapping[str, str]) -> Question:
-    """Return the question in an address; raises ParameterError."""
-    text, known = options["n"] or str(SPMVS), {choice.value: choice.text for choice in _devices(session, "")}
-    if not (text.isascii() and text.isdecimal() and SPMVS_MIN <= int(text) <= SPMVS_MAX):
-        raise ParameterError(f"n is {quote(text)}; expected a whole number from 1 to {units.count(SPMVS_MAX)}.")
+    """Return the question in an address, with the nearest possible number; raises ParameterError for the device."""
+    known = {choice.value: choice.text for choice in _devices(session, "")}
+    n, note = clamped("n", options["n"], SPMVS_MAX, SPMVS, "SpMVs")
     device = options["device"] or next(iter(known), "")
     every = {*known, *device_names(session), *(row.id for row in devices.list_devices(session))}
     if device and device not in every and gpu_named(device) is None:
         raise choice_error("device", device, known)
-    return Question(options["name"].strip(), device, int(text))
+    return Question(options["name"].strip(), device, n, note, options["n"] if note else "")
+
+
+def device_ids(session: Session) -> tuple[str, ...]:
+    """Return the devices that the form offers."""
+    return tuple(choice.value for choice in _devices(session, ""))
 
 
 def answer_url(session: Session, question: Question) -> str:
     """Return the address of the page with the answer; empty if no matrix has that name."""
     row = named_matrix.find(session, question.name) if question.name else None
-    return f"/matrices/{row.id}{question.query()}" if row else ""
+    # The page of the matrix says itself that it takes another number.
+    return f"/matrices/{row.id}{question.query(n=question.asked)}" if row else ""
 
 
 def page(session: Session, question: Question, fetcher: Fetcher) -> HomePage:
@@ -60,6 +64,7 @@ def page(session: Session, question: Question, fetcher: Fetcher) -> HomePage:
         name=question.name,
         n=question.n,
         n_max=SPMVS_MAX,
+        n_note=question.note,
         missing=missing,
         can_fetch=fetcher.is_on,
         devices=_devices(session, question.device),
