@@ -28,7 +28,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("__main__",),
     ),
     "web": (
-        ("script_bundle",),
+        ("document_groups", "script_bundle"),
         (
             "assets",
             "device_labels",

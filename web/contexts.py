@@ -206,12 +206,16 @@ class ReferencePage:
 
 @dataclass(frozen=True, slots=True)
 class SignInPage:
-    """`/sign-in`: form for a token; next: path after signing in; error: problem with the previous token."""
+    """`/sign-in`: form for a token; next: path after signing in; error: problem with the previous token.
+
+    is_open  whether the server has no tokens, so that nobody needs one
+    """
 
     title: str
     topics: str
     next: str
     error: str
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,12 +249,12 @@ class PaperCard:
 
 @dataclass(frozen=True, slots=True)
 class LibraryPage:
-    """`/library`: all papers, and all documents with their first sentences."""
+    """`/library`: all papers, and all documents with their first sentences, by group."""
 
     title: str
     topics: str
     papers: tuple[PaperCard, ...]
-    documents: tuple[Head, ...]
+    documents: Mapping[str, tuple[Head, ...]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,14 +37,14 @@ class NotHere:
 class Question:
     """The question of the home page: a matrix, a device (empty: the first one), and the number of SpMVs.
 
-    note  why the number is not that of the address, which is `asked`; both are empty if it is
+    note  why the number is not that of the address, which is `n_text`; both are empty if it is
     """
 
     name: str
     device: str
     n: int
     note: str = ""
-    asked: str = ""
+    n_text: str = ""
 
     def query(self, device: str = "", n: str = "") -> str:
         """Return the query of the page of a matrix, for another device or number if one is given."""

@@ -27,7 +27,7 @@ class MeasurePage:
 
 @dataclass(frozen=True, slots=True)
 class JobsPage:
-    """`/jobs`: all jobs; sentence: how many run and wait; files: links to the list as data."""
+    """`/jobs`: all jobs; sentence: how many run and wait; files: links to the list as data; has_jobs: any at all."""
 
     title: str
     topics: str
@@ -36,6 +36,7 @@ class JobsPage:
     studies: tuple[Link, ...]
     tags: tuple[Link, ...]
     jobs: tuple[JobRowView, ...]
+    has_jobs: bool
     files: tuple[Link, ...]
     first: str
     next: str

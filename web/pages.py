@@ -79,10 +79,11 @@ def show_home(request: Request, database: DatabaseDep, fetcher: FetcherDep) -> R
 
 
 @open_router.get("/sign-in")
-def show_sign_in(request: Request) -> Response:
-    """Return the page that asks for an access token."""
+def show_sign_in(request: Request, access: AccessDep) -> Response:
+    """Return the page that asks for an access token, if the server has any."""
     options = parse_options(request.query_params.multi_items(), ("next",))
-    return render(request, "sign_in.html", SignInPage("Sign in", "", local_path(options.get("next", "")), ""))
+    page = SignInPage("Sign in", "", local_path(options.get("next", "")), "", access.is_open())
+    return render(request, "sign_in.html", page)
 
 
 @router.get("/matrices")

@@ -52,8 +52,8 @@ OTHERS = "#8A8A85"
 SEQUENTIAL = ((0.0, "#9ecae1"), (0.5, "#3182bd"), (1.0, "#08306b"))
 """Color scale from few to many on a light page; the browser replaces it with that of the theme."""
 
-CIVIDIS = ("#fee838", "#e1cc55", "#c3b369", "#666970", "#3f4a6a", "#00224e")
-"""Color scale for color-blind readers: Nuñez, Anderton, Renslow, PLOS ONE 13 (2018), without its middle."""
+HEAT = ("#0a4a63", "#2d7896", "#6ba6bd", "#a6cad7", "#d3e3ea", "#eef2f4")
+"""Colors of slowdowns on a light page, the fastest kernel first: `--heat-0` … of the style sheet, as in the tables."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from server.roles import LOCAL
 from server.worker_command import start_text
 from web import assets, places
 from web.device_labels import short
-from web.documents import href, linked
+from web.documents import href, linked, names
 from web.glossary_help import explained_terms, kernel_name, with_help
 from web.kernel_markup import as_code, backticks, breakable, in_code, kernels_in_code, labels, with_links
 from web.palette import mark_of
@@ -42,6 +42,7 @@ def _templates() -> Jinja2Templates:
         "library_tabs": places.library_tabs,
         "share_of": share_of,
         "document_href": href,
+        "has_document": lambda name: name in names(),
         "reads_recordings": import_recordings.is_running,
     }
     environment.filters["short_device"] = short

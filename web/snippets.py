@@ -20,7 +20,8 @@ import cupyx.scipy.sparse
 import scipy.io
 import sparsight
 
-matrix = cupyx.scipy.sparse.csr_matrix(scipy.io.mmread("matrix.mtx").tocsr())
+matrix = scipy.io.mmread("matrix.mtx").tocsr()
+matrix = cupyx.scipy.sparse.csr_matrix(matrix)
 """
 
 SPMV = """\
@@ -41,7 +42,7 @@ def lines_of(kernel: str, m: Measurement | None) -> str:
     """Return ten lines of Python with a Sparsight kernel; m: its measurement, None: it was predicted for a GPU."""
     on_cpu = m is not None and m.backend == "cpu"
     where = f"{'CPU' if on_cpu else m.device}, {m.cache}" if m else ""
-    host = "" if on_cpu else ", without the time of the call on the host"
+    host = "" if on_cpu else "\n# without the time of the call on the host"
     time = f"{units.seconds(m.median_s)} per SpMV on {where}{host}" if m else f"{kernel} is predicted, not measured"
     return (ON_CPU if on_cpu else ON_GPU) + SPMV.format(time=time, kernel=kernel, arrays="np" if on_cpu else "cp")
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from gpu_engine.errors import InputError, NotFoundError, quote
 from gpu_engine.records import Case, Measurement, measurement_from_json
-from gpu_engine.verdicts.verdict import NOISE_MAX, Verdict, VerdictKind, compare, speedup_text
+from gpu_engine.verdicts.verdict import NOISE_MAX, Verdict, VerdictKind, compare, percent_text, speedup_text
 
 DifferenceKind = VerdictKind | Literal["failed", "missing", "untimed"]
 """A verdict on two times, or the reason why there are not two.
@@ -89,7 +89,7 @@ def apart(baseline: Measurement, other: Measurement) -> Verdict:
         return Verdict(verdict.kind, verdict.ratio, reason)
     if gap > NOISE_MAX:
         return Verdict("inconclusive", verdict.ratio, verdict.reason)
-    doubt = f"A difference of {gap:.1%} between different rounds is inconclusive. Measure both in one job."
+    doubt = f"A difference of {percent_text(gap)} between different rounds is inconclusive. Measure both in one job."
     return Verdict("inconclusive", verdict.ratio, doubt)
 
 

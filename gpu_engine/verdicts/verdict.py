@@ -89,7 +89,11 @@ def compare(baseline: Measurement, other: Measurement) -> Verdict:
         return Verdict("same", 1.0, "Identical: both names refer to the same measurement.")
     gap, is_known = _aa_gap(baseline, other)
     verdict = _verdict_on_times(baseline, other, ratio, interval, gap)
-    return verdict if is_known else dataclasses.replace(verdict, reason=f"{verdict.reason} {NO_CONTROL} {gap:.1%}.")
+    return (
+        verdict
+        if is_known
+        else dataclasses.replace(verdict, reason=f"{verdict.reason} {NO_CONTROL} {percent_text(gap)}.")
+    )
 
 
 def threshold_between(baseline: Measurement, other: Measurement) -> float:
@@ -170,11 +174,16 @@ def interval_of_ratio(baseline: Measurement, other: Measurement) -> tuple[float,
     return ratio * math.exp(-below), ratio * math.exp(above)
 
 
+def percent_text(share: float) -> str:
+    """Return a share of 1 in percent with one decimal: `10.2 %`."""
+    return f"{100 * share:.1f}{units.THIN}%"
+
+
 def gap_text(share: float) -> str:
-    """Return a relative gap between two times as text: `12.0%`, or `a factor of 32` from GAP_AS_FACTOR on."""
+    """Return a relative gap between two times as text: `8.7 %`, or `a factor of 32` from GAP_AS_FACTOR on."""
     if 0 < share < SHOWN_MIN:
-        return f"less than {2 * SHOWN_MIN:.1%}"
-    return f"{share:.1%}" if 1 + share < GAP_AS_FACTOR else f"a factor of {1 + share:.0f}"
+        return f"less than {percent_text(2 * SHOWN_MIN)}"
+    return percent_text(share) if 1 + share < GAP_AS_FACTOR else f"a factor of {1 + share:.0f}"
 
 
 def _equivalence(ratio: float, interval: tuple[float, float], limit: float, margin: float) -> Verdict:
@@ -185,11 +194,13 @@ def _equivalence(ratio: float, interval: tuple[float, float], limit: float, marg
         return Verdict("inconclusive", ratio, doubt)
     if low < 1 / (1 + margin) or high > 1 + margin:
         largest = max(1 / low, high) - 1
-        doubt = f"No difference seen, but differences up to {largest:.1%} cannot be ruled out. Use more rounds."
+        doubt = (
+            f"No difference seen, but differences up to {percent_text(largest)} cannot be ruled out. Use more rounds."
+        )
         return Verdict("inconclusive", ratio, doubt)
     reason = (
         f"The difference of {gap_text(abs(ratio - 1))} is within the noise ({gap_text(limit)}), "
-        f"and a difference above {margin:.0%} is ruled out."
+        f"and a difference above {100 * margin:.0f}{units.THIN}% is ruled out."
     )
     return Verdict("same", ratio, reason)
 

@@ -8,7 +8,7 @@ from sqlalchemy import update
 
 from server.models import DeviceRow
 from tests.web.conftest import Lab, add_study, get
-from web.device_labels import short
+from web.device_labels import place_of, short
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from web.device_labels import short
         ("NVIDIA H100 80GB HBM3 (reference results)", "H100"),
         ("NVIDIA H100 80GB HBM3 (cuda:0)", "H100 (cuda:0)"),
         ("NVIDIA H200 (recorded)", "H200"),
-        ("2 × NVIDIA H200 (recorded)", "2 × H200"),
+        ("2 × NVIDIA H200 (recorded)", "2\u202f×\u202fH200"),
         ("NVIDIA A100-SXM4-40GB (recorded), lower triangles", "A100-SXM4-40GB, lower triangles"),
         ("NVIDIA H100 80GB HBM3 (recorded), cold", "H100, cold"),
         ("cpu", "CPU"),
@@ -56,3 +56,8 @@ def test_pages_call_devices_by_their_names(client: TestClient, away: Lab) -> Non
         if ids := [text[max(0, m.start() - 60) : m.end() + 30].replace("\n", " ") for m in BARE.finditer(text)]:
             bare[path] = ids
     assert not bare, "\n".join(f"{path}: {text}" for path, ids in bare.items() for text in ids)
+
+
+def test_single_devices_come_first_and_the_newest_model_before_the_others() -> None:
+    names = ["4 × NVIDIA H200", "NVIDIA A10", "2 × NVIDIA H100", "NVIDIA H100", "2 × NVIDIA H200", "NVIDIA H200"]
+    assert sorted(names, key=place_of) == [names[place] for place in (5, 3, 1, 4, 2, 0)]

@@ -9,7 +9,7 @@ from server import former_addresses
 from tests.web.conftest import get, words
 from tests.web.paper_samples import every_paper
 from tests.web.paper_samples import measured as measured
-from web import documents, places
+from web import document_groups, documents, places
 from web.papers import PAPERS
 from web.papers.base import Paper
 from web.papers.statements import NOT_CHECKED, VERDICTS
@@ -72,3 +72,11 @@ def test_former_addresses_lead_to_the_present_ones_with_their_query(
     assert response.status_code == 308
     assert response.headers["location"] == f"{path}?x=1" + (f"#{anchor}" if anchor else "")
     assert client.get(former, headers={"accept": "text/html"}).status_code == 200
+
+
+def test_every_document_is_in_one_group() -> None:
+    groups = document_groups.grouped((*documents.names(), "h200-new", "new"))
+    placed = [name for group in groups.values() for name in group]
+    assert sorted(placed) == sorted((*documents.names(), "h200-new", "new"))
+    assert {name for group in document_groups.GROUPS.values() for name in group} <= set(documents.names())
+    assert ("h200-new" in groups["Results"], groups["Develop"][-1]) == (True, "new")

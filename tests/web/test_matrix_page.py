@@ -295,3 +295,19 @@ def test_kernels_without_a_time_are_counted_once() -> None:
         for number, group in enumerate(([], skipped[:1], skipped, [*skipped, failed]))
     }
     assert counts == {0: [], 1: ["1"], 2: ["2"], 3: ["3", "2", "1"]}
+
+
+def primary(text: str) -> list[tuple[str, str]]:
+    """The ids of the first button of an answer."""
+    actions = text.partition('<div id="actions"')[2].partition('<div id="picture"')[0]
+    return re.findall(r'id="(use)">\s*<summary class="button primary"|id="([\w-]+)" class="primary"', actions)
+
+
+def test_the_first_button_answers_the_question(client: TestClient, lab: Lab) -> None:
+    """A measurement on another device than the chosen one does not."""
+    here = get(client, f"/matrices/{lab.matrix}?device=cpu&n=5")
+    other = get(client, f"/matrices/{lab.matrix}?device=V100&n=5")
+    assert other.context["actions"].measure.device != "V100"
+    assert primary(other.text) == [("use", "")]
+    assert here.context["actions"].measure.device == "cpu"
+    assert len(primary(here.text)) == 1

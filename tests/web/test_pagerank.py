@@ -86,6 +86,9 @@ def test_the_address_chooses_the_schedule_that_is_replayed(client: TestClient, r
         "replay": "csr/thread+cpms4",
     }
     assert [choice.value for choice in form.fields[-1].choices if choice.chosen] == ["csr/thread+cpms4"]
+    for field in form.fields[:-1]:
+        assert f'title="{field.name}">{field.label}</label>' in page.text
+        assert field.label not in ("", field.name)
     view = ("view", "pagerank-what-if")
     assert form.hidden == (("job", "j2"), ("matrix", "m1"), view)
     # Each form leaves out its own fields.

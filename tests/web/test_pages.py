@@ -56,6 +56,15 @@ def test_an_empty_service_says_what_to_do(client: TestClient, url: str) -> None:
     assert "<table" not in response.text
 
 
+def test_an_empty_study_and_an_empty_list_of_jobs_blame_no_choice(client: TestClient, lab: Lab) -> None:
+    def title(url: str) -> str:
+        return str(get(client, url).text).partition("<h1")[2].partition("</h1>")[0]
+
+    assert title("/spmm") != title(f"/formats?matrix={lab.hostile}&device=cpu&kernel=x/y")
+    assert 'href="/docs/spmm"' in get(client, "/spmm").text
+    assert '<div class="controls">' in get(client, "/jobs?state=cancelled").text
+
+
 @pytest.mark.parametrize("url", PAGES)
 def test_nothing_is_loaded_from_elsewhere_and_no_script_is_inline(client: TestClient, lab: Lab, url: str) -> None:
     text = get(client, url).text

@@ -7,11 +7,14 @@ from gpu_engine.formats import FORMATS
 from tests.samples.batched import multiplied
 from tests.samples.pagerank import ran
 from tests.samples.scaling import cold
+from web.figure_svg.colors import ink_on, themed, tokens
+from web.figures.formats.color_scale import steps
 from web.palette import (
     BATCHED_HUES,
     FAMILIES,
     FAMILY_NAMES,
     FORMS,
+    HEAT,
     HUES,
     OKABE_ITO,
     OTHERS,
@@ -147,3 +150,13 @@ def test_no_two_kernels_of_columns_look_alike() -> None:
         spmvs_of("csr/scalar"),
         spmvs_of("csr/vector"),
     ]
+
+
+def test_a_heat_map_has_the_colors_of_the_tables_in_both_themes() -> None:
+    known = tokens()
+    assert [known[f"heat-{step}"][0] for step in range(len(HEAT))] == list(HEAT)
+    assert [themed(color) for color in HEAT] == [f"var(--heat-{step})" for step in range(len(HEAT))]
+    assert [color for _, color in steps()][::2] == list(HEAT)
+    # The fastest cell is dark on a light page and light on a dark one.
+    assert ink_on(themed(HEAT[0])) == "light-dark(#ffffff,#000000)"
+    assert ink_on("#ffffff") == "#000000"

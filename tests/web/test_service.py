@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import delete, update
 
+from gpu_engine.text.units import percent
 from server import access, devices, engine_faults, tokens
 from server.db import Database
 from server.metric_values import Histogram, MetricValues, combined, histograms, values_of
@@ -46,6 +47,12 @@ def test_every_tile_is_a_series_of_the_metrics(client: TestClient, lab: Lab) -> 
         assert value == found.total(series, **labels)
     assert (shown["queue"][0], shown["running"][0], shown["failed"][0]) == (1, 1, 1)
     assert shown["disk-home"][0] == pytest.approx(found.total("sparsight_disk_free_bytes", folder="home"), rel=0.01)
+    share = 1 - found.total("sparsight_disk_free_bytes", folder="home") / found.total(
+        "sparsight_disk_bytes", folder="home"
+    )
+    (disk,) = (tile for tile in service(client).context["tiles"] if tile.id == "disk-home")
+    assert disk.meter == pytest.approx(share, rel=0.01)
+    assert disk.note.startswith(percent(disk.meter))
     times = combined(histograms(found, "sparsight_request_seconds", "route").values())
     assert shown["requests"][0] in times.bounds_s
 

@@ -106,6 +106,11 @@ def test_a_wrong_token_is_told_so_and_keeps_the_way_back(locked: TestClient) -> 
     assert locked.post("/sign-in", data={}).status_code == 401
 
 
+def test_a_service_with_a_token_asks_for_it(locked: TestClient) -> None:
+    page = locked.get("/sign-in")
+    assert (page.context["is_open"], 'id="token"' in page.text) == (False, True)
+
+
 def test_a_token_in_an_address_opens_nothing(locked: TestClient) -> None:
     answer = locked.get("/matrices", params={"token": TOKEN})
     assert (answer.status_code, "set-cookie" in answer.headers) == (303, False)
@@ -128,6 +133,8 @@ def test_where_no_token_is_needed_nobody_signs_in(client: TestClient) -> None:
     answer = client.post("/sign-in?next=/jobs", data={"token": "x"}, follow_redirects=False)
     assert (answer.status_code, answer.headers["location"], "set-cookie" in answer.headers) == (303, "/jobs", False)
     assert "/sign-out" not in client.get("/jobs").text
+    page = client.get("/sign-in?next=/jobs", headers=HTML)
+    assert (page.context["is_open"], 'id="token"' in page.text, 'href="/jobs"' in page.text) == (True, False, True)
 
 
 @pytest.mark.parametrize(

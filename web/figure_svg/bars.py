@@ -17,9 +17,6 @@ HATCHES = {
 }
 """Hatching → the lines of its tile of side s; any other is a dot."""
 
-MARKED_LUMINANCE = ("#000000", "#ffffff")
-"""Text on light and on dark cells."""
-
 
 def spans(bars: Sequence[Trace], mode: str) -> list[list[tuple[float, float]]]:
     """Return the two ends of each bar of these traces along their length."""
@@ -142,11 +139,10 @@ def cells(trace: Trace, panel: Panel) -> str:
             if value is None or value != value:
                 continue
             (x0, x1), (y0, y1) = columns[column], rows[row]
-            fill = color((float(value) - low) / ((high - low) or 1.0))
+            fill = colors.themed(color((float(value) - low) / ((high - low) or 1.0)))
             paths.setdefault(fill, []).append(f"M{x0:.1f} {y0:.1f}H{x1:.1f}V{y1:.1f}H{x0:.1f}z")
             if trace.get("texttemplate"):
-                ink = MARKED_LUMINANCE[colors.is_dark(fill)]
-                texts.append((ink, (x0 + x1) / 2, (y0 + y1) / 2, trace["text"][row][column]))
+                texts.append((colors.ink_on(fill), (x0 + x1) / 2, (y0 + y1) / 2, trace["text"][row][column]))
     size = min(12.0, abs(rows[0][1] - rows[0][0]) - 2) if rows else 12.0
     cell_paths = "".join(f'<path fill="{fill}" d="{"".join(shapes)}"/>' for fill, shapes in paths.items())
     return cell_paths + _cell_texts(texts, size)

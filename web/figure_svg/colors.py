@@ -30,6 +30,13 @@ OF_ROLE: Mapping[str, Mapping[str, str]] = {
 DENSITY = [(step / 2, f"var(--density-{step})") for step in range(3)]
 
 
+THEMED = ("family", "heat-")
+"""Beginnings of the variables that figures use by their light colors."""
+
+INKS = ("#000000", "#ffffff")
+"""Text on light and on dark cells."""
+
+
 @cache
 def tokens() -> dict[str, tuple[str, str]]:
     """Return the colors of the style sheet by the name of their variable: (light, dark)."""
@@ -41,8 +48,8 @@ def tokens() -> dict[str, tuple[str, str]]:
 
 @cache
 def themed(color: str) -> str:
-    """Return the variable of a family of formats that has this light color, or the color itself."""
-    names = (name for name, (light, _) in tokens().items() if name.startswith("family") and light == color.lower())
+    """Return the variable of a family of formats or of a slowdown with this light color, or the color itself."""
+    names = (name for name, (light, _) in tokens().items() if name.startswith(THEMED) and light == color.lower())
     name = next(names, "")
     return f"var(--{name})" if name else color
 
@@ -77,6 +84,13 @@ def is_dark(color: str) -> bool:
     """Return whether text on a color must be light."""
     red, green, blue = _channels(color)
     return 0.299 * red + 0.587 * green + 0.114 * blue < 128
+
+
+def ink_on(color: str) -> str:
+    """Return the color of text on a color of a drawing, in both themes if it is a variable."""
+    match = VARIABLE.match(color)
+    inks = [INKS[is_dark(each)] for each in (tokens()[match[1]] if match else (color,))]
+    return inks[0] if len(set(inks)) == 1 else f"light-dark({','.join(inks)})"
 
 
 def _between(first: str, second: str, share: float) -> str:

@@ -81,7 +81,7 @@ def color_bar(trace: Trace, left: float, top: float, width: float) -> tuple[str,
     steps = 60
     for step in range(steps):
         box = f'x="{left + length * step / steps:.1f}" y="{y:.1f}" width="{length / steps + 0.5:.1f}" height="10"'
-        parts.append(f'<rect {box} fill="{color((step + 0.5) / steps)}"/>')
+        parts.append(f'<rect {box} fill="{colors.themed(color((step + 0.5) / steps))}"/>')
     for value, label in zip(bar.get("tickvals") or (), bar.get("ticktext") or (), strict=True):
         x = left + length * (float(value) - low) / ((high - low) or 1.0)
         parts.append(text.draw(x, y + 19, label, anchor="start" if x == left else "middle", color=colors.MUTED))

@@ -28,6 +28,9 @@ SCATTER = 8.0
 SPIKES_AT, LETTERS_AT = 0.84, 0.9
 """Heights in a panel of outliers that are off the scale, and of the letters above them."""
 
+SPAN_MIN = 0.1
+"""Least height of a panel as a share of its times: less would show noise as if it mattered."""
+
 NOTHING = "No job has measured this case."
 
 
@@ -101,7 +104,7 @@ def _ends(history: History) -> tuple[float, float]:
     medians = [point.median_s for point in history.timeline]
     low = max(min(medians), min(levels) / widest)
     high = min(max(medians), max(levels) * widest)
-    room = max(high - low, 0.02 * high)
+    room = max(high - low, SPAN_MIN * high)
     return low - MARGIN * room, high + 0.25 * room
 
 

@@ -45,6 +45,7 @@ def panels(
     legend: int = 0,
     columns: int = 1,
     above_px: int = 0,
+    below_px: int = 0,
     across: int = 1,
     label_px: int = LABEL_PX,
     **options: Any,
@@ -54,10 +55,11 @@ def panels(
     titles    parts separated by dots; parts after the first that all titles share are omitted
     columns   panels side by side that share their y axis; a title stands on the left, above the first of them
     above_px  room between the title of a panel and the panel, for labels of its columns
+    below_px  room below every panel for an axis title of its own
     across    panels that stand side by side if the page is wide enough, each with its own axis, arranged by
               figure_svg/layout.py and static/paint.js; label_px: width of the labels of that axis
     """
-    gap = GAP_PX + above_px
+    gap = GAP_PX + above_px + below_px
     inner = sum(heights) + gap * (len(heights) - 1)
     legend_px = LEGEND_LINE_PX * -(-legend // LEGEND_PER_LINE)
     below = BOTTOM_PX + legend_px

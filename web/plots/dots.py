@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+NEAR = 0.17
+"""Least distance of two texts of a narrow axis, as a share of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dot:
@@ -90,3 +93,12 @@ class Dots:
     note: str = ""
     verdicts: bool = False
     kind: str = "dots"
+
+    @property
+    def near_ticks(self) -> tuple[float, ...]:
+        """Positions of ticks whose text would touch another one if many columns leave little room for the axis."""
+        positions = [] if self.one is None else [self.one]
+        for at, _ in self.ticks:
+            if all(abs(at - other) >= NEAR for other in positions):
+                positions.append(at)
+        return tuple(at for at, _ in self.ticks if at not in positions)

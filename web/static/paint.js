@@ -13,7 +13,8 @@ function color(variable) {
 function palette() {
   const names = ["ink", "muted", "line", "line-strong", "surface", "floor", "gather-floor", "accent"];
   const colors = Object.fromEntries(names.map((name) => [name, color(`--${name}`)]));
-  return { ...colors, density: [0, 1, 2].map((step) => [step / 2, color(`--density-${step}`)]) };
+  const heat = [0, 1, 2, 3, 4, 5].map((step) => color(`--heat-${step}`));
+  return { ...colors, heat, density: [0, 1, 2].map((step) => [step / 2, color(`--density-${step}`)]) };
 }
 
 // How the marks of each role take on the theme; those whose colors say what they are keep them.
@@ -50,7 +51,9 @@ const PAINT = {
     trace.colorscale = density;
     trace.colorbar = { ...trace.colorbar, outlinewidth: 0, tickcolor: muted };
   },
-  heat(trace, { muted }) {
+  heat(trace, { muted, heat }) {
+    // Two stops per color: its ends.
+    trace.colorscale = trace.colorscale.map(([at], stop) => [at, heat[Math.floor(stop / 2)]]);
     trace.colorbar = { ...trace.colorbar, outlinewidth: 0, tickcolor: muted };
   },
   reason(trace, { muted }) {

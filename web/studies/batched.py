@@ -82,8 +82,7 @@ BATCHED = StudyPage(
     link="Batches",
     title="Batched SpMV",
     lead="Many small matrices in one launch. Which kernel is fastest, and how much is gained over one call per matrix?",
-    invitation="Open a small matrix, choose Batches, and press Measure. For mixed batches select more "
-    "matrices there. Or choose another device, cache state, batch size, or matrix.",
+    invitation="Open a small matrix, choose Batches, and press Measure. For mixed batches select more matrices there.",
     findings=_findings,
     explore=answer.explore,
     drawer=answer.drawer,

@@ -31,6 +31,7 @@ from web.figures.pagerank import (
 from web.forms import form_fields
 from web.results import Results
 from web.selection import PageParameter
+from web.setting_labels import label_of
 from web.studies.answers import pagerank as answer
 from web.studies.answers import pagerank_graph
 from web.studies.base import Features, Form, Section, StudyPage, by_sigma, conclusions_section, on_cpu
@@ -142,7 +143,8 @@ def _what_if(data: StudyData) -> Sequence[Field]:
         if field.name in SCHEDULE
     ]
     chosen = data.choice(what_if.REPLAY)
-    ends = Field(what_if.EPSILON, "number", data.choice(what_if.EPSILON), UNTIL, "0", "1", "any", ())
+    value, label = data.choice(what_if.EPSILON), label_of(what_if.EPSILON)
+    ends = Field(what_if.EPSILON, "number", value, UNTIL, "0", "1", "any", (), label=label)
     options = (Choice("", "fp64 run", not chosen), *(Choice(k, k, k == chosen) for k in kernels))
     return (*numbers, ends, Field(what_if.REPLAY, "choice", chosen, "Trace of", "", "", "", options))
 
@@ -154,7 +156,7 @@ PAGERANK = StudyPage(
     title="PageRank with reduced precision",
     lead="PageRank by power iteration, with matrix and ranks stored in fp64, in fp32, or as mantissa segments. Each "
     "iteration reads only the segments it needs.",
-    invitation="Open the matrix of a graph, choose PageRank, and press Measure. Or choose another device or matrix.",
+    invitation="Open the matrix of a graph, choose PageRank, and press Measure.",
     findings=findings,
     explore=answer.explore,
     drawer=pagerank_graph.drawer,

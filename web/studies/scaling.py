@@ -105,8 +105,8 @@ SCALING = StudyPage(
     title="Multi-GPU SpMV",
     lead="The matrix is partitioned over several devices. Speedup, cost of partitioning, transfer, and merge, and load "
     "balance.",
-    invitation="Open a matrix, choose Scaling, and press Measure. Or choose another device, number of "
-    "devices, or matrix. Without several GPUs, simulated devices (CPU threads) run the same partitions.",
+    invitation="Open a matrix, choose Scaling, and press Measure. Without several GPUs, simulated "
+    "devices (CPU threads) run the same partitions.",
     findings=findings,
     explore=answer.explore,
     drawer=answer.drawer,

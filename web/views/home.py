@@ -50,7 +50,7 @@ def answer_url(session: Session, question: Question) -> str:
     """Return the address of the page with the answer; empty if no matrix has that name."""
     row = named_matrix.find(session, question.name) if question.name else None
     # The page of the matrix says itself that it takes another number.
-    return f"/matrices/{row.id}{question.query(n=question.asked)}" if row else ""
+    return f"/matrices/{row.id}{question.query(n=question.n_text)}" if row else ""
 
 
 def page(session: Session, question: Question, fetcher: Fetcher) -> HomePage:

@@ -55,15 +55,16 @@ def page(session: Session, state: str, study: str, tag: str, cursor: str) -> Job
     rows = queue.list_jobs(session, state or None, study or None, limit=PAGE, cursor=cursor or None, tag=tag or None)
     filters = {"state": state, "study": study, "tag": tag}
     tags = annotations.known_tags(session)[:TAGS_SHOWN]
-    studies = [entry.name for entry in STUDIES]
+    studies, counts = [entry.name for entry in STUDIES], queue.count_by_state(session)
     return JobsPage(
         title="Jobs",
         topics="jobs",
-        sentence=_list_sentence(queue.count_by_state(session)),
+        sentence=_list_sentence(counts),
         states=tuple(_filter(filters, "state", value) for value in ("", *JobState)),
         studies=tuple(_filter(filters, "study", value) for value in ("", *studies)),
         tags=tuple(_filter(filters, "tag", value) for value in ("", *tags)) if tags else (),
         jobs=job_rows(session, rows.items),
+        has_jobs=any(counts.values()),
         files=tuple(Link(kind.upper(), _url(filters, f".{kind}")) for kind in ("csv", "json")),
         first=_url(filters) if cursor else "",
         next=_url(filters | {"cursor": rows.next}) if rows.next else "",

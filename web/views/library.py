@@ -4,6 +4,7 @@ from sqlalchemy.orm import Session
 
 from web import documents
 from web.contexts import LibraryPage, PaperCard
+from web.document_groups import grouped
 from web.page_cache import PageCache
 from web.papers import PAPERS
 from web.papers.base import Paper
@@ -14,7 +15,9 @@ from web.views.papers import summarized
 def page(session: Session, pages: PageCache) -> LibraryPage:
     """Return the page of all papers and documents."""
     cards = tuple(_card(session, pages, paper) for paper in PAPERS)
-    return LibraryPage("Library", "", cards, tuple(map(documents.head, documents.names())))
+    groups = grouped(documents.names())
+    heads = {label: tuple(map(documents.head, names)) for label, names in groups.items()}
+    return LibraryPage("Library", "", cards, heads)
 
 
 def _card(session: Session, pages: PageCache, paper: Paper) -> PaperCard:

@@ -18,7 +18,7 @@ from server.models import DeviceRow, JobRow, JobState, MatrixRow
 from server.result_sources import ops_of
 from server.results import matrix_features, states
 from web.components import Chart, DeviceRowView, FindingRowView, JobRowView, Link, MatrixRowView
-from web.device_labels import CPU, THIS_CPU, is_several
+from web.device_labels import CPU, THIS_CPU, is_several, place_of
 from web.figures.bandwidth import BANDWIDTH, summary
 from web.results import Results, device_names
 from web.selection import Selection, study_url
@@ -121,7 +121,8 @@ def without_time(counts: Mapping[str, int]) -> tuple[str, ...]:
 
 def device_rows(session: Session) -> tuple[DeviceRowView, ...]:
     """Return all devices of workers, then those with reference results, each with its measured bandwidth."""
-    rows = (*devices.list_devices(session), *recorded_results.list_devices(session))
+    recorded = sorted(recorded_results.list_devices(session), key=lambda row: place_of(str(row.info["name"])))
+    rows = (*devices.list_devices(session), *recorded)
     alive, faulty = devices.alive(session, rows), engine_faults.by_device(session)
     states = {row.id: "alive" if row.id in alive else "faulty" if row.id in faulty else "silent" for row in rows}
     return tuple(_device_row(row, states[row.id]) for row in rows)

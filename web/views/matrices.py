@@ -39,7 +39,7 @@ from web.views.matrix_actions import measure_button, use_of
 from web.views.matrix_card import answer_card, prediction_card
 from web.views.matrix_conversion import forecasts_for
 from web.views.matrix_devices import DeviceOption, choose, device_options, newest_first
-from web.views.matrix_prediction import named_kernels, predicted_times
+from web.views.matrix_prediction import predicted_times
 from web.views.matrix_results import Measured, measured_on
 from web.views.matrix_solve import has_system, solve_card
 from web.views.matrix_structure import structure_of
@@ -224,11 +224,11 @@ def _eyebrow(row: MatrixRow) -> str:
 
 
 def _advice(known: Known, predictor: Predictor, times: Mapping[str, float], costs: Sequence[KernelCost]) -> Table:
-    """Return the predicted best kernels and those that the answer names, with the times on all GPUs and the reason.
+    """Return the predicted best kernels and those of the picture, with the times on all GPUs and the reason.
 
     With forecasts of the conversions, the first number is the time for n SpMVs, and the least one comes first.
     """
-    advised = predictor.advise(known.row.features, named_kernels(times, costs, known.n))
+    advised = predictor.advise(known.row.features, matrix_kernels.pictured_kernels(times, costs, known.n))
     gpus = newest_first(predictor.gpu)
     totals = {cost.kernel: total_s(cost, known.n) for cost in costs}
     rows = (

@@ -29,7 +29,7 @@ def measured_card(decision: Decision, device: DeviceOption, when: str, busy: str
     where, kernel = f"On {device.phrase}, for {spmvs(decision.n)}", decision.kernel
     total = time_text(total_s(kernel, decision.n))
     if decision.keeps_csr:
-        sentence = f"{where}, keep CSR: {kernel.kernel} takes {total}."
+        sentence = f"{where}, keep CSR: {kernel.kernel} takes {total} in all."
         return AnswerCard(MEASURED, when, sentence, (*_beyond(decision), _memory(decision)), kernel.kernel)
     if decision.csr is None:
         sentence = f"{where}, take {kernel.kernel}: {total} in all."

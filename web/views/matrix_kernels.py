@@ -60,10 +60,8 @@ def predicted_dots(predictor: Predictor, times: Mapping[str, float], costs: Sequ
     times  seconds of one SpMV by kernel, the shortest first
     costs  with forecasts of the conversions: times are for n SpMVs; without that of CSR, for one SpMV
     """
-    named, of_n = named_kernels(times, costs, n), any(keeps_csr(cost.kernel) for cost in costs)
-    totals = {cost.kernel: total_s(cost, n) for cost in costs} if of_n else times
-    ranked = sorted(totals, key=lambda kernel: (totals[kernel], times[kernel], kernel))
-    visible = [kernel for place, kernel in enumerate(ranked) if place < DOTS_SHOWN or kernel in named]
+    visible, totals = pictured_kernels(times, costs, n), _totals(times, costs, n)
+    ranked = _ranked(times, totals)
     first_s = totals[ranked[0]]
     close = [kernel for kernel in ranked if totals[kernel] <= CLOSE * first_s]
     axis = log_axis([totals[kernel] / first_s for kernel in visible])
@@ -75,7 +73,7 @@ def predicted_dots(predictor: Predictor, times: Mapping[str, float], costs: Sequ
     number = "1 kernel is" if len(close) == 1 else f"{len(close)} kernels are"
     number_visible = sum(kernel in visible for kernel in close)
     part = "" if number_visible == len(close) else f", {number_visible} of them shown"
-    what = f"{spmvs(n)} with conversion" if of_n else "One SpMV"
+    what = f"{spmvs(n)} with conversion" if _are_of_n(costs) else "One SpMV"
     return Dots(
         heading=f"{what}, predicted",
         series=(),
@@ -86,6 +84,26 @@ def predicted_dots(predictor: Predictor, times: Mapping[str, float], costs: Sequ
         what="kernel",
         note=f"over the first one; {number} within {units.percent(CLOSE - 1)} of it{part}",
     )
+
+
+def pictured_kernels(times: Mapping[str, float], costs: Sequence[KernelCost], n: int) -> tuple[str, ...]:
+    """Return the first predicted kernels and those that the answer names, the least time first."""
+    named, ranked = named_kernels(times, costs, n), _ranked(times, _totals(times, costs, n))
+    return tuple(kernel for place, kernel in enumerate(ranked) if place < DOTS_SHOWN or kernel in named)
+
+
+def _are_of_n(costs: Sequence[KernelCost]) -> bool:
+    """Return whether CSR has a forecast too, so that times for n SpMVs can be compared."""
+    return any(keeps_csr(cost.kernel) for cost in costs)
+
+
+def _totals(times: Mapping[str, float], costs: Sequence[KernelCost], n: int) -> Mapping[str, float]:
+    """Return the predicted seconds by kernel: for n SpMVs with conversion if they are known, else for one SpMV."""
+    return {cost.kernel: total_s(cost, n) for cost in costs} if _are_of_n(costs) else times
+
+
+def _ranked(times: Mapping[str, float], totals: Mapping[str, float]) -> list[str]:
+    return sorted(totals, key=lambda kernel: (totals[kernel], times[kernel], kernel))
 
 
 def _row(cost: KernelCost, timed: Mapping[str, Measurement], decision: Decision, is_busy: bool) -> KernelRow:

@@ -130,8 +130,8 @@ def _disks(values: MetricValues) -> tuple[Tile, ...]:
 
 
 def _disk_note(values: MetricValues, folder: str, bytes_free: float, total: float) -> str:
-    """Return `48 % of 1 TB · database 3 MB`."""
-    share = f"{units.percent(bytes_free / total)} of {units.size(total)}" if total else ""
+    """Return `52 % of 1 TB used · database 3 MB`, the share that the bar of the tile shows."""
+    share = f"{units.percent(1.0 - bytes_free / total)} of {units.size(total)} used" if total else ""
     database = f"database {units.size(values.total('sparsight_database_bytes'))}" if folder == "home" else ""
     return " · ".join(filter(None, (share, database)))
 

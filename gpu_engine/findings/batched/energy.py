@@ -170,7 +170,7 @@ def _sentence(of_what: str, least: Least, setting: EnergySetting) -> str:
     else:
         speed = f"The fastest: {join(least.fastest, NAMED)}."
     verb = "need" if several else "needs"
-    return f"{of_what} {join(least.energy, NAMED)} {verb} the least energy, with {mean}{ends}. {speed}"
+    return f"{of_what} {join(least.energy, NAMED)} {verb} the least energy. Throughput: {mean}{ends}. {speed}"
 
 
 def _setting(device: str, cache: str, kind: str, groups: Sequence[BatchGroup], data: StudyData) -> EnergySetting:

@@ -77,8 +77,8 @@ class ScalingParams:
     )
     placement: tuple[PlacementName, ...] = parameter(
         ("paper",),
-        "NUMA nodes of the host arrays of cold SpMVs: as in the paper, where they were created, one node, interleaved, "
-        "or beside the devices that read them.",
+        "NUMA nodes of the host arrays of cold SpMVs. The paper leaves them where they were created. Others: one node, "
+        "interleaved, or beside the devices that read them.",
         min_length=1,
     )
     affinity: tuple[Literal["paper", "on", "off"], ...] = parameter(

@@ -17,7 +17,7 @@ UNCONVERGED = replace(timed("csr/vector", 1e-6), state="unconverged", note="γ i
     [
         (timed("csr/vector", 800e-6), BASE, "faster", 1.25, "Speedup 1.25 ×"),
         (timed("csr/vector", 4e-3), BASE, "slower", 0.25, "Slowdown 4.00 ×"),
-        (timed("csr/vector", 1.001e-3), BASE, "same", 1 / 1.001, "The difference of 0.1% is within the noise"),
+        (timed("csr/vector", 1.001e-3), BASE, "same", 1 / 1.001, "The difference of 0.1\u202f% is within the noise"),
         (
             timed("csr/vector", 0.9e-3, ci_low_s=None),
             BASE,

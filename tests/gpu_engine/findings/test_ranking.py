@@ -10,7 +10,7 @@ FIRST, SAME, SLOWER = timed("csr/vector", 800e-6), timed("coo/segmented", 803e-6
 VAGUE = timed("ell/thread", 840e-6, ci_low_s=700e-6, ci_high_s=950e-6)
 UNCONVERGED = replace(timed("csr/k", 700e-6), state="unconverged")
 BUSY = (
-    "Too noisy to rank: two runs of the control kernel differ by 30.0%. "
+    "Too noisy to rank: two runs of the control kernel differ by 30.0\u202f%. "
     "Close other programs on this machine and measure "
 )
 

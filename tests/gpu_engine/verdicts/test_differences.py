@@ -124,7 +124,7 @@ def test_cases_of_other_axes_are_other_cases() -> None:
 
 def test_what_is_ambiguous_between_jobs_says_why() -> None:
     wide = measurement("csr/vector", 2e-3) | {"ci_low_s": 0.5e-3, "ci_high_s": 3e-3}
-    pairs = (measurement("csr/vector", 1.03e-3), "A difference of 2.9% between"), (wide, "intervals overlap")
+    pairs = (measurement("csr/vector", 1.03e-3), "A difference of 2.9\u202f% between"), (wide, "intervals overlap")
     for after, reason in pairs:
         (found,) = compare_results(results(measurement("csr/vector", 1e-3)), results(after))
         assert found.verdict == "inconclusive"

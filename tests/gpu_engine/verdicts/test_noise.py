@@ -60,8 +60,8 @@ def test_a_quiet_machine(group: list[Measurement]) -> None:
 @pytest.mark.parametrize(
     ("group", "reason"),
     [
-        ([timed(), timed(aa_gap=0.12)], "two runs of the control kernel differ by 12.0%"),
-        ([timed(aa_gap=8.9)], "two runs of the control kernel differ by 890.0%"),
+        ([timed(), timed(aa_gap=0.12)], "two runs of the control kernel differ by 12.0\u202f%"),
+        ([timed(aa_gap=8.9)], "two runs of the control kernel differ by 890.0\u202f%"),
         ([timed(aa_gap=31.26)], "two runs of the control kernel differ by a factor of 32"),
         (
             [timed(q3_s=9e-6), timed(q3_s=8e-6), timed()],
@@ -78,7 +78,7 @@ def test_a_quiet_machine(group: list[Measurement]) -> None:
             "a confidence interval is 4.8 × as wide as its median",
         ),
         # A kernel that did not converge shows the machine too.
-        ([timed(state="unconverged", aa_gap=0.12)], "two runs of the control kernel differ by 12.0%"),
+        ([timed(state="unconverged", aa_gap=0.12)], "two runs of the control kernel differ by 12.0\u202f%"),
         # The quickest round counts, however near the median is to the third quartile.
         ([timed(1e-6, min_s=0.4e-6)], "25 % of the rounds took more than 2.5 × as long as the fastest round"),
         ([timed(roofline_s=2e-6)], "the copy probe took 2.0 × as long as a kernel that moves as many bytes"),

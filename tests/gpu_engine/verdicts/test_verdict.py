@@ -11,6 +11,7 @@ from gpu_engine.verdicts.verdict import (
     compare,
     gap_text,
     interval_of_ratio,
+    percent_text,
     rounds_apart,
     speedup_text,
 )
@@ -97,7 +98,9 @@ def unknown(median: float, study: str = "", **fields: object) -> Measurement:
 
 @pytest.mark.parametrize("other", [1.001, 1.5])
 def test_a_verdict_without_a_reference_kernel_says_so(other: float) -> None:
-    assert compare(unknown(1.0), unknown(other)).reason.endswith(f"{NO_CONTROL} {max(UNKNOWN_GAP.values()):.1%}.")
+    assert compare(unknown(1.0), unknown(other)).reason.endswith(
+        f"{NO_CONTROL} {percent_text(max(UNKNOWN_GAP.values()))}."
+    )
     assert NO_CONTROL not in compare(timed(1.0), unknown(other)).reason
     assert NO_CONTROL not in compare(unknown(1.0), timed(other)).reason
 
@@ -192,7 +195,7 @@ def test_on_the_border_of_what_decides(baseline: Measurement, other: Measurement
 
 
 def test_a_gap_is_told_as_a_factor_from_ten_times_on() -> None:
-    assert (gap_text(8.99), gap_text(9.0)) == ("899.0%", "a factor of 10")
+    assert (gap_text(8.99), gap_text(9.0)) == ("899.0\u202f%", "a factor of 10")
 
 
 def test_the_fewer_the_rounds_the_further_they_have_to_be_apart() -> None:

@@ -36,3 +36,8 @@ def test_a_legend_has_a_line_for_every_few_entries() -> None:
     for entries, lines in ((1, 1), (LEGEND_PER_LINE, 1), (LEGEND_PER_LINE + 1, 2)):
         layout = panels(["a"], [100], legend=entries).layout
         assert (layout.height - plain, layout.meta["legend_px"]) == (lines * LEGEND_LINE_PX, lines * LEGEND_LINE_PX)
+
+
+def test_an_axis_title_of_every_panel_has_room() -> None:
+    plain, titled = (panels(["a", "b"], [100] * 2, below_px=px).layout for px in (0, 18))
+    assert titled.height - plain.height == 18

@@ -144,8 +144,8 @@ def _fastest(mixture: Mixture) -> str:
     throughput = f"{units.gflops(first.measurement.gflops)} ({first.roofline_share} of roofline)"
     fastest = f"fastest {join(mixture.fastest, NAMED)}" if mixture.fastest else "no clear winner, the first kernel"
     return (
-        f"On {name}, batch size {units.count(mixture.batch_size)}, {device}, {cache}: {fastest} with {throughput}. "
-        f"Highest bandwidth: {mixture.most.name} with {units.rate(mixture.most.bandwidth)}."
+        f"On {name}, batch size {units.count(mixture.batch_size)}, {device}, {cache}: {fastest}. "
+        f"Throughput: {throughput}. Highest bandwidth: {mixture.most.name} with {units.rate(mixture.most.bandwidth)}."
     )
 
 

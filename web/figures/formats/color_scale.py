@@ -4,10 +4,10 @@ import math
 from typing import Any
 
 from web.figures.formats.groups import FACTOR_MAX
-from web.palette import CIVIDIS
+from web.palette import HEAT
 
 STEPS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, FACTOR_MAX)
-"""Factors between which all cells have one color of CIVIDIS; numbers are readable on each of them."""
+"""Factors between which all cells have one color of HEAT; numbers are readable on each of them."""
 
 LENGTH_PX = 300
 """Length of the color bar above a figure: its steps have room for their numbers on any screen."""
@@ -18,7 +18,7 @@ def steps() -> list[tuple[float, str]]:
     positions = [math.log(step) / math.log(FACTOR_MAX) for step in STEPS]
     return [
         (position, color)
-        for color, low, high in zip(CIVIDIS, positions, positions[1:], strict=False)
+        for color, low, high in zip(HEAT, positions, positions[1:], strict=False)
         for position in (low, high)
     ]
 

@@ -119,7 +119,7 @@ def _agreement(panel: Panel) -> str:
         return f"On {place_in_words(panel.place)}, there are too few matrices for a correlation."
     steps = f" and {number(panel.steps, 2)} for the steps" if panel.steps is not None else ""
     equation = f"{number(panel.equation, 2)} for equation (1)"
-    return f"On {place_in_words(panel.place)}, the logarithms correlate by {equation}{steps}, over {over}."
+    return f"On {place_in_words(panel.place)}, {over}. The logarithms correlate by {equation}{steps}."
 
 
 def _by_residency(panel: Panel) -> str:

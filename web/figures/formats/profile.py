@@ -139,8 +139,8 @@ def _best_profile(panel: Panel) -> str:
     best, compared = panel.profiles[0], len(panel.profiles[0].factors)
     over = left_out(compared, panel.matrices - compared)
     near, far = percent(best.share(1.1)), percent(best.share(2.0))
-    shares = f"within 1.1\u202f× of the fastest on {near} and within 2\u202f× on {far}"
-    return f"On {where}, {best.kernel} is {shares} of {over}."
+    share = f"within 1.1\u202f× of the fastest on {near} of {over}"
+    return f"On {where}, {best.kernel} is {share}. Within 2\u202f×: {far}."
 
 
 def profiles(groups: Groups) -> tuple[Profile, ...]:

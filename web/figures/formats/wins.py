@@ -98,7 +98,7 @@ def _most_often(panel: Panel) -> str:
     where = place_in_words(panel.place)
     if not alone:
         return f"On {where}, no format is the only fastest one; {name} ties most often: {ties} of {over}."
-    return f"On {where}, {name} is the only fastest format most often: {wins} of {over}, plus {ties} ties."
+    return f"On {where}, {name} is most often the only fastest format: {wins} of {over}. Ties: {ties}."
 
 
 def _panel(place: Place, groups: Groups) -> Panel:

@@ -117,7 +117,7 @@ def summary(info: Balance) -> str:
     below = " Below: speed with equal rows, in % of that with equal nonzeros." if info.speeds.visible else ""
     return caption(
         f"Nonzeros per device. Dotted: mean.{below}{left_out(info.cuts, info.speeds)}",
-        (f"Largest imbalance, and the share of the ideal speed that it allows: {worst}.",),
+        ("Largest imbalance (share of the ideal speed that it allows):", f"{worst}."),
         (*more, virtual_note(panel.group for panel in info.cuts.panels)),
     )
 

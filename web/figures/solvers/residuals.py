@@ -17,6 +17,9 @@ from web.figures.solvers.problems import Panels, headings, look, panels_of, way
 PANEL_PX = 260
 NO_TRACE = "No solve has residuals."
 
+AXIS_TITLE_PX = 18
+"""Height of the axis title of every panel, because the unit of time differs."""
+
 MARKERS = 16
 """Approximate number of points of a line with a hover text."""
 
@@ -58,7 +61,7 @@ def draw(info: Panels[Row]) -> go.Figure:
     preconditioners = list(dict.fromkeys(row.group.preconditioner for row in rows))
     titles = [title for heading in headings(visible) for title in (heading, "")]
     ways = dict.fromkeys(row.way for row in rows)
-    figure = panels(titles, [PANEL_PX] * len(visible), len(ways), columns=2)
+    figure = panels(titles, [PANEL_PX] * len(visible), len(ways), columns=2, below_px=AXIS_TITLE_PX)
     legend = Legend()
     for number, panel in enumerate(visible, start=1):
         unit = unit_for([row.iteration_s * row.points[-1][0] for row in panel.rows], TIME)

@@ -75,15 +75,14 @@ def _under(first: Flexible, data: StudyData) -> tuple[str, ...]:
     fastest = f"{FLEXIBLE} is fastest or tied on {first.wins} of {amount(number, 'batch', 'batches')}."
     if not first.verdicts:
         return (fastest,)
-    small = tuple(
-        f"Against it, with {units.count(size)} matrices: {_mean(each)}{wins(each.verdicts, 'batches')}."
-        for size, each in of_smaller_sizes(data, first).items()
-    )
+    small = (_smaller(size, each) for size, each in of_smaller_sizes(data, first).items())
     return (f"Against {LIBRARY} it is {wins(first.verdicts, 'batches')}. {fastest}", *filter(None, [" ".join(small)]))
 
 
-def _mean(each: Flexible) -> str:
-    return f"{units.ratio(each.speedup)}, " if each.speedup else ""
+def _smaller(size: int, each: Flexible) -> str:
+    """Return the speedup over the library in batches of a smaller size, and how often it is faster."""
+    mean = f"{units.ratio(each.speedup)}, " if each.speedup else ""
+    return f"In batches of {units.count(size)} matrices it reaches {mean}{wins(each.verdicts, 'batches')}."
 
 
 def _slowdowns(first: Flexible, data: StudyData) -> Dots | None:

@@ -208,7 +208,6 @@ def _fitted(choices: Choices, data: StudyData) -> str:
     real: Choice | None = choices.advised.within(collected)
     if real is None or real.interval is None:
         return text
-    low, high = map(units.speedup, real.interval)
-    return (
-        f"{text} On the {len(real.verdicts)} from SuiteSparse it reaches {units.speedup(real.mean)} ({low} – {high})."
-    )
+    ends = units.ratio_interval(real.interval)
+    mean = f"{units.speedup(real.mean)} (95{units.THIN}% CI {ends})"
+    return f"{text} On the {len(real.verdicts)} from SuiteSparse it reaches {mean}."

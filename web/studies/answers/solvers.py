@@ -113,7 +113,9 @@ def _notes(answer: Answer, results: Results) -> tuple[str, ...]:
 
 def spread_text(spread: ConversionSpread) -> str:
     """Return how much the conversion times differ, which of them count, and how many have no second time."""
-    text = f"Conversion times of one matrix and kernel differ by up to {units.ratio(spread.factor)}. The least counts."
+    text = (
+        f"Conversion times of one matrix and kernel differ by up to {units.ratio(spread.factor)}. The least one counts."
+    )
     single = f" Of {amount(spread.total, 'conversion')}, {spread.single} have one time, which may be as far off."
     return f"{text}{single}" if spread.single else text
 
@@ -132,7 +134,7 @@ def _picture(answer: Answer, results: Results) -> Dots:
         rows=(*rows, *means),
         what="system, method",
         wide=(KERNEL,),
-        note="systems by their largest speedup · bar: 95 % CI",
+        note="systems by their largest speedup over the faster library · bar: 95 % CI",
         verdicts=True,
     )
 
@@ -168,5 +170,5 @@ def _mean(method: str, answer: Answer, axis: Axis) -> DotRow:
         if tally
         for low, high in [tally.interval or (None, None)]
     )
-    values = (DotValue(f"{tally.mean:.2f}" if tally else units.MISSING) for _, tally in tallies)
+    values = (DotValue(units.ratio_beside_verdict(tally.mean if tally else None)) for _, tally in tallies)
     return DotRow(f"mean, {method}", "", tuple(dots), (DotValue(""), DotValue(""), *values), is_summary=True)

@@ -72,7 +72,7 @@ def test_nothing_timed_says_why() -> None:
 
 def test_nothing_leads_on_a_busy_machine() -> None:
     first, *_ = said(multiplied("csr/smart", 50.0, aa_gap=0.12), multiplied("cusparse/best", 100.0))
-    assert first.startswith("Too noisy to rank: two runs of the control kernel differ by 12.0%.")
+    assert first.startswith("Too noisy to rank: two runs of the control kernel differ by 12.0 %.")
 
 
 def test_every_kernel_has_a_row_against_the_best_library() -> None:

@@ -67,9 +67,9 @@ def test_the_kernel_with_the_least_energy_need_not_be_the_fastest() -> None:
     assert (setting.least.energy, setting.least.fastest, setting.least.decided) == ((AUTO,), (AUTO,), True)
     assert (setting.of_paper.energy, setting.of_paper.fastest) == ((CSRI,), (COO,))
     of_all, of_paper = sentences(setting)
-    assert f"{AUTO} needs the least energy, with 0.400 GFLOP/s per watt" in of_all
+    assert f"{AUTO} needs the least energy. Throughput: 0.400 GFLOP/s per watt" in of_all
     assert COO not in of_all
-    assert f"{CSRI} needs the least energy, with 0.200 GFLOP/s per watt" in of_paper
+    assert f"{CSRI} needs the least energy. Throughput: 0.200 GFLOP/s per watt" in of_paper
     assert of_paper.endswith(f"{COO}.")
 
 

@@ -149,5 +149,5 @@ def test_conversion_pays_off_after_whole_products() -> None:
 def test_nothing_leads_on_a_busy_machine() -> None:
     busy = timed("csr/vector", 800e-6, aa_gap=1.4), timed("coo/segmented", 832e-6)
     assert (only(*busy).leaders, only(*busy).decided) == ((), False)
-    assert said(*busy).startswith("Too noisy to rank: two runs of the control kernel differ by 140.0%")
+    assert said(*busy).startswith("Too noisy to rank: two runs of the control kernel differ by 140.0 %")
     assert not any(row.leads for row in only(*busy).rows)

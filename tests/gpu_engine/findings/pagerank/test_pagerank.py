@@ -109,7 +109,7 @@ def test_devices_have_verdicts_of_their_own() -> None:
 
 def test_nothing_leads_on_a_busy_machine() -> None:
     found = shown(ran("csr/thread+fp64", 28, 0.100, aa_gap=0.12), ran("csr/thread+cpms2", (13, 15), 0.050))
-    assert said(found)[0].startswith("Too noisy to rank: two runs of the control kernel differ by 12.0%.")
+    assert said(found)[0].startswith("Too noisy to rank: two runs of the control kernel differ by 12.0 %.")
 
 
 def test_every_run_has_its_row_the_fastest_first() -> None:

@@ -194,4 +194,4 @@ def test_what_did_not_converge_is_not_ranked() -> None:
 
 def test_nothing_leads_on_a_busy_machine() -> None:
     first, *_ = said(*(replace(m, aa_gap=0.12) for m in cold()))
-    assert first.startswith("Too noisy to rank: two runs of the control kernel differ by 12.0%.")
+    assert first.startswith("Too noisy to rank: two runs of the control kernel differ by 12.0 %.")

@@ -42,7 +42,7 @@ def test_the_table_marks_the_least_energy_and_the_fastest() -> None:
     # One mixed batch is too few for a verdict.
     assert {tuple(row[-2:]) for row in rows[2:]} == {("", "")}
     text = summary(info(DATA))
-    assert "csri/warp needs the least energy, with 0.250" in text
+    assert "csri/warp needs the least energy. Throughput: 0.250" in text
     assert "The fastest: coo/segmented." in text
 
 

@@ -71,7 +71,7 @@ def test_the_table_and_the_summary() -> None:
         "west0989, nos3",
     ]
     assert [cell.replace(THIN, " ") for cell in table(mixtures).rows[2]][8:10] == ["900 GB/s", "1.10 TB/s"]
-    assert "warm: fastest csri/warp with 100" in summary(mixtures)
+    assert "warm: fastest csri/warp. Throughput: 100" in summary(mixtures)
     assert "Highest bandwidth: ell/thread" in summary(mixtures)
 
 

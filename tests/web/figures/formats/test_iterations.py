@@ -51,7 +51,7 @@ def test_where_the_size_of_the_gpu_is_not_known_there_is_one_model() -> None:
 
 def test_the_sentence_says_how_well_either_agrees_and_what_the_paper_shows() -> None:
     said = summary(FOUND)
-    assert "the logarithms correlate by 0.54 for equation (1) and 0.66 for the steps, over 1 matrix." in said
+    assert "1 matrix. The logarithms correlate by 0.54 for equation (1) and 0.66 for the steps." in said
     assert said.endswith("lnsp3937 predicted 1.67, shown 4.5; memplus predicted 2.06, shown 1.1.")
     assert "On cuda:0, warm, there are too few matrices for a correlation." in summary(info(DATA))
 
