@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.scaling.answer import Machine, Scaled, machines
 from gpu_engine.findings.scaling.cases import (
     COLD,
@@ -21,11 +22,12 @@ from gpu_engine.text import units
 from gpu_engine.text.words import amount, capital
 from gpu_engine.verdicts.verdict import verdict_text
 from web.components import Link
-from web.device_labels import short
+from web.device_labels import is_several, place_of, short
 from web.explore import Drawer, ExploreAnswer
 from web.plots.axis import Axis, log_axis
 from web.plots.dots import Dot, DotRow, Dots, DotValue, Series
 from web.results import Results
+from web.selection import study_url
 from web.studies.answers.scaling_text import matrices_of_works, ranges, sentence, under
 from web.studies.answers.wording import alone, is_open, measured_on, opened
 
@@ -50,10 +52,12 @@ def explore(results: Results) -> ExploreAnswer | None:
     if not known:
         return None
     first, *others = known
+    elsewhere = _elsewhere(results)
+    names = join([name for name, _ in elsewhere], NAMED)
     return ExploreAnswer(
         eyebrow=_eyebrow(first),
         sentence=sentence(first),
-        under=under(first, results.data),
+        under=(*under(first, results.data), *([f"Other numbers and models of devices: {names}."] if elsewhere else [])),
         pictures=(_picture(first, results),),
         notes=(
             *_notes(first, results.data),
@@ -61,6 +65,18 @@ def explore(results: Results) -> ExploreAnswer | None:
             *(f"{measured_on(each.device)}: {ranges(each)}." for each in others),
             *(note for each in others for note in _superlinear(each, results)),
         ),
+        links=elsewhere,
+    )
+
+
+def _elsewhere(results: Results) -> tuple[tuple[str, str], ...]:
+    """Return the names and addresses of other groups of devices with results, in the order of all pages."""
+    others = (device for device in results.devices if device not in results.selection.device)
+    named = {device: name for device in others if is_several(name := results.names.get(device, device))}
+    ordered = sorted(named.items(), key=lambda item: place_of(item[1]))[:NAMED]
+    return tuple(
+        (short(name), study_url(results.study, results.requested.with_(device=device, open=())))
+        for device, name in ordered
     )
 
 

@@ -208,3 +208,23 @@ def test_counts_of_fewer_bits_are_the_glyphs(device: str) -> None:
     assert numbers(answer.under[0]) == counted(glyphs)
     means = [value.text for row in plot.rows if row.is_summary for value in row.values if value.text]
     assert [text for text in numbers(answer.sentence) if "." in text] == means
+
+
+def test_scaling_leads_to_other_numbers_of_devices() -> None:
+    results = results_of("scaling", "h200-x2")
+    others = {f"recorded:{name}": name for name in ("h100-x2", "h200-x4", "h200")}
+    names = {
+        "recorded:h200-x4": "4 × NVIDIA H200",
+        "recorded:h100-x2": "2 × NVIDIA H100",
+        "recorded:h200": "NVIDIA H200",
+    }
+    answer = scaling.explore(replace(results, devices=(*results.devices, *others), names=results.names | names))
+    assert answer is not None
+    assert [href for _, href in answer.links] == [
+        "/scaling?device=recorded%3Ah100-x2",
+        "/scaling?device=recorded%3Ah200-x4",
+    ]
+    assert all(text in answer.under[-1] for text, _ in answer.links)
+    alone = scaling.explore(results)
+    assert alone is not None
+    assert (alone.links, alone.under) == ((), answer.under[:-1])
