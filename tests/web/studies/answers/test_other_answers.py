@@ -218,7 +218,7 @@ def test_scaling_leads_to_other_numbers_of_devices() -> None:
         "recorded:h100-x2": "2 × NVIDIA H100",
         "recorded:h200": "NVIDIA H200",
     }
-    answer = scaling.explore(replace(results, devices=(*results.devices, *others), names=results.names | names))
+    answer = scaling.explore(replace(results, devices=(*results.devices, *others), names={**results.names, **names}))
     assert answer is not None
     assert [href for _, href in answer.links] == [
         "/scaling?device=recorded%3Ah100-x2",
