@@ -10,16 +10,19 @@ from gpu_engine.findings.spmm.tables import by_columns, crossovers
 from gpu_engine.records import CACHES
 from gpu_engine.studies.spmm import K_MAX, SpmmStudy
 from gpu_engine.text import units
-from web.components import Choice, TitledTable
+from web.components import TitledTable
 from web.figures.base import Figure
 from web.figures.spmm import columns
 from web.palette import spmm_style
 from web.results import Results
 from web.selection import whole_number
 from web.studies.answers import spmm as answer
-from web.studies.base import Section, Select, StudyPage, Switch, on_cpu
+from web.studies.base import Section, StudyPage, Switch, on_cpu
 
 CPU_CAVEAT = "These timings are from a CPU. Speedups and fastest kernels are different on a GPU."
+
+ALL = "all"
+"""Option of all numbers of columns: the answer is then about the middle one."""
 
 FIGURES = (
     Figure(
@@ -33,11 +36,16 @@ FIGURES = (
 )
 
 
-def _columns(results: Results) -> Sequence[Choice]:
+def _columns(results: Results) -> dict[str, tuple[str, ...]]:
+    """Return the numbers of columns as text → value of the address."""
     chosen = results.data.number(K)
     known = {group.k for group in spmm_groups(results.data, every=True)} | ({chosen} if chosen else set())
-    choices = (Choice(str(k), units.count(k), k == chosen) for k in sorted(known))
-    return (Choice("", "all", not chosen), *choices) if known else ()
+    return {ALL: (), **{units.count(k): (str(k),) for k in sorted(known)}} if known else {}
+
+
+def _current_columns(results: Results) -> Sequence[str]:
+    chosen = results.data.number(K)
+    return (units.count(chosen) if chosen else ALL,)
 
 
 def _tables(data: StudyData) -> tuple[TitledTable, ...]:
@@ -62,9 +70,11 @@ SPMM = StudyPage(
     what="SpMMs",
     overview=overview,
     caveat=lambda data: CPU_CAVEAT if on_cpu(data) else "",
-    switches=(Switch("cache", "Cache", lambda _: CACHES, lambda results: results.selection.cache),),
+    switches=(
+        Switch("cache", "Cache", lambda _: CACHES, lambda results: results.selection.cache),
+        Switch(K, "Columns", lambda results: [*_columns(results)], _current_columns, values=_columns),
+    ),
     parameters=(whole_number(K, K_MAX, "columns"),),
-    selects=(Select("columns", K, "Columns", _columns),),
     sections=(
         Section(
             "columns",

@@ -74,7 +74,10 @@ def _pays(answer: Answer) -> str:
         return ""
     low, high = min(smallest), max(smallest)
     columns = columns_text(low, "row") if low == high else f"{low} to {high} columns"
-    matrices = "" if len(series) == 1 else f", on {len(smallest)} of {amount(len(series), 'matrix', 'matrices')}"
+    total = amount(len(series), "matrix", "matrices")
+    matrices = (
+        "" if len(series) == 1 else f", on {'all' if len(smallest) == len(series) else f'{len(smallest)} of'} {total}"
+    )
     return f"One SpMM pays from {columns} on{matrices}."
 
 

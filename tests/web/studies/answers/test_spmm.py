@@ -1,5 +1,7 @@
 """The answer of SpMM: its numbers are those of its pictures and of the findings."""
 
+from dataclasses import replace
+
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.spmm.answer import answers
 from gpu_engine.text.units import THIN
@@ -9,6 +11,7 @@ from web.plots.dots import Dots
 from web.results import Results
 from web.selection import Selection
 from web.studies.answers import spmm
+from web.studies.spmm import SPMM
 
 BOTH = shown(*every(), *every("fem", scale=2.0))
 
@@ -31,6 +34,15 @@ def test_the_sentence_has_the_speedup_and_the_fastest_kernel() -> None:
     assert "2 of 2 matrices" in sentence
     assert "1.50 ×" in found.under[0].replace(THIN, " ")
     assert "8 columns" in found.under[1]
+
+
+def test_the_number_of_columns_is_a_choice_of_the_bar() -> None:
+    chosen = results(BOTH)
+    (columns,) = (each for each in SPMM.switches if each.parameter == "k")
+    assert columns.values_for(chosen) == {"all": (), "2": ("2",), "8": ("8",), "32": ("32",)}
+    assert (*columns.options(chosen), *columns.current(chosen)) == ("all", "2", "8", "32", "all")
+    one = replace(chosen, selection=chosen.selection.with_(k="8"), requested=chosen.requested.with_(k="8"))
+    assert columns.current(one) == ("8",)
 
 
 def test_the_pictures_have_a_row_per_matrix_and_one_per_number_of_columns() -> None:
