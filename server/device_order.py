@@ -10,14 +10,15 @@ from gpu_engine.advisor.gpus import FITTED, gpu_named
 from server import recorded_results
 from server.models import SAMPLES_KEY, JobRow
 
-Order = tuple[int, bool]
+Order = tuple[int, bool, int]
 
 
 def preference(session: Session) -> Callable[[str], Order]:
     """Return a sort key of device ids: devices with results of most studies first.
 
-    Of recorded ones with equally many, the GPU model of the performance model comes first, as on the home page. The job
-    of the samples does not count, because nobody chose its device.
+    Of recorded ones, the GPU model of the performance model comes first, as on the home page and on that of a matrix,
+    also while another one has results of a study more. The job of the samples does not count, because nobody chose its
+    device.
     """
     is_chosen = or_(JobRow.idempotency_key.is_(None), JobRow.idempotency_key != SAMPLES_KEY)
     jobs = select(JobRow.study, JobRow.device).where(JobRow.cases_done > 0, is_chosen).distinct()
@@ -26,7 +27,10 @@ def preference(session: Session) -> Callable[[str], Order]:
     rows = recorded_results.list_devices(session)
     fitted = {row.id for row in rows if gpu_named(str(row.info["name"])) == FITTED}
 
+    most = max((studies[row.id] for row in rows), default=0)
+
     def order(device: str) -> Order:
-        return -studies[device], recorded_results.is_recorded(device) and device not in fitted
+        is_recorded = recorded_results.is_recorded(device)
+        return -(most if is_recorded else studies[device]), is_recorded and device not in fitted, -studies[device]
 
     return order

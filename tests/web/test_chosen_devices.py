@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from gpu_engine.recordings import files
 from server import import_recordings
-from server.models import SAMPLES_KEY, JobRow
+from server.models import SAMPLES_KEY, JobRow, RecordingRow
 from tests.samples.recording import sample
 from tests.web.conftest import Lab, add_study, get
 from web.chosen_devices import CHOSEN_MAX, COOKIE
@@ -109,6 +109,21 @@ def test_the_device_of_most_studies_comes_first(client: TestClient, lab: Lab, tm
     assert first == ("CPU",)
     add_study(lab.database, "pagerank", "j30", [lab.matrix], GPU)
     assert shown(client, "/formats") == ("H200 (cuda:0)",)
+
+
+def test_a_further_study_of_another_gpu_does_not_change_the_first_device(
+    client: TestClient, database: Any, tmp_path: Path
+) -> None:
+    recorded(database, tmp_path)
+    whole = sample()
+    of_h100 = replace(whole, device=replace(whole.device, name="NVIDIA H100"))
+    files.write(tmp_path / "recorded" / "h100" / "formats.json.gz", of_h100)
+    import_recordings.run(database, tmp_path / "recorded")
+    with database.write() as session:
+        row = session.get_one(RecordingRow, "h100/formats")
+        fields = {"sha256": "0", "device": row.device, "info": row.info, "profile": row.profile, "created_at": 1.0}
+        session.add(RecordingRow(id="h100/spmm", study="spmm", **fields))
+    assert shown(client, "/formats") == ("H200",)
 
 
 def test_the_job_of_the_samples_chooses_no_device(client: TestClient, lab: Lab, tmp_path: Path) -> None:
