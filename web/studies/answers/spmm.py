@@ -37,7 +37,7 @@ def explore(results: Results) -> ExploreAnswer | None:
         pictures=pictures,
         notes=(
             "k SpMVs multiply vectors of their own, with the fastest CSR kernel of SpMV. They run in the same rounds.",
-            *(f"{_where(each)}: {_sentence(each)}" for each in others),
+            *(f"{_where(each)}. {_sentence(each)}" for each in others),
         ),
     )
 
