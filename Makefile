@@ -51,6 +51,7 @@ test test-all: install
 	@tools/package libatomic.so.1 libatomic1 "the browser that the tests drive"
 	@tools/package g++ g++ "the tests of the kernels on a CPU"
 	@tools/package bwrap bubblewrap "the tests of the deployment"
+	@tools/package pdflatex texlive-science "the tests of LaTeX"
 	@docker compose version >/dev/null 2>&1 || tools/package docker-compose docker-compose "the tests of the deployment"
 	.venv/bin/python -m pytest -n 3 --no-loadscope-reorder --durations=40 --durations-min=1 $(OPTIONS)
 

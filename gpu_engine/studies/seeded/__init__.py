@@ -47,7 +47,7 @@ class SeededParams(PageRankParams):
     """Parameters of the study `seeded`: those of PageRank itself, the seed sets, and the warm starts."""
 
     seeds: tuple[int, ...] = parameter(
-        (8, 32), "Numbers of random seed sets, 10 pages each. One set is measured too.", min_length=1, ge=1, le=SETS_MAX
+        (16,), "Numbers of random seed sets, 10 pages each. One set is measured too.", min_length=1, ge=1, le=SETS_MAX
     )
     sets: str = parameter("", "Seed sets to measure in addition, such as 12; 5, 9:0.5 (default: none).")
     start: tuple[float, ...] = parameter(
