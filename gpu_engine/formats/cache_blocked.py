@@ -12,7 +12,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats import packed, packing
+from gpu_engine.formats import packed, packing, tiles
 from gpu_engine.formats.base import (
     POINTERS,
     Format,
@@ -25,7 +25,7 @@ from gpu_engine.formats.base import (
     zeros,
 )
 from gpu_engine.formats.packed import ITEMS, THREADS, TILE, VALUE_BYTES, PackedLayout
-from gpu_engine.formats.tiles import JOIN_BLOCK, SLACK_SHARE
+from gpu_engine.formats.tiles import SLACK_SHARE
 from gpu_engine.host.jit import numba
 
 CACHE_SHARE = 0.3
@@ -145,19 +145,8 @@ def _launch(block: ColumnBlock) -> Launch:
     size = packing.value_bytes(part.stored, part.table)
     name = f"cache_blocked_tile<{POINTERS[part.indptr.dtype.itemsize == 8]}, {THREADS}, {ITEMS}, {size}>"
     arrays = (cut.borders, cut.first_rows, part.indptr, block.rows, *part.columns.arrays, part.stored, part.table)
-    joined = int(cut.cut_rows.size)
-    sums = (cut.first_sums, cut.last_sums) if joined else (np.uintp(0), np.uintp(0))
-    add = SOURCE.bound(name, cut.count, THREADS, (*arrays, None, None, *sums), follows=True)
-    if not joined:
-        return add
-    parts = np.int32(joined), cut.cut_rows, cut.first_tiles, cut.last_tiles, *sums, block.rows
-    join = SOURCE.bound(JOIN, -(-joined // (JOIN_BLOCK // 32)), JOIN_BLOCK, (*parts, None), follows=True)
-
-    def call(x: Any, y: Any) -> None:
-        add(x, y)
-        join(y)
-
-    return call
+    add = SOURCE.bound(name, cut.count, THREADS, (*arrays, None, None, *tiles.sums_of(cut)), follows=True)
+    return tiles.then_join(add, SOURCE, cut, JOIN, (block.rows,))
 
 
 def _cuda(layout: CacheBlockedLayout) -> Launch:

@@ -25,7 +25,7 @@ from gpu_engine.formats.base import (
     zeros,
 )
 from gpu_engine.formats.cache_blocked import block_width
-from gpu_engine.formats.tiles import JOIN, JOIN_BLOCK, SLACK_SHARE, Tiles
+from gpu_engine.formats.tiles import JOIN, SLACK_SHARE, Tiles, sum_rows
 from gpu_engine.host.jit import numba
 
 THREADS, ITEMS = 256, 16
@@ -131,7 +131,7 @@ def _bytes_needed(matrix: CsrMatrix, width: int | None = None) -> int:
 
 
 def _cuda(layout: PropagationBlockedLayout) -> Launch:
-    cut, joined = layout.tiles, int(layout.tiles.cut_rows.size)
+    cut = layout.tiles
     if not cut.count:
         return zeros
     pointer = POINTERS[layout.indptr.dtype.itemsize == 8]
@@ -139,21 +139,22 @@ def _cuda(layout: PropagationBlockedLayout) -> Launch:
     sizes, pieces = (np.uint32(cut.count), np.int32(layout.n_blocks)), cut.count * layout.n_blocks
     arrays = (*sizes, layout.starts, layout.columns, layout.stored, layout.table, layout.products)
     multiply = SOURCE.bound(name, -(-pieces // (THREADS // 32)), THREADS, (*arrays, None), follows=True)
-    sums = (cut.first_sums, cut.last_sums) if joined else (np.uintp(0), np.uintp(0))
-    arrays = (cut.borders, cut.first_rows, layout.indptr, layout.positions, layout.products, None, *sums)
-    add = SOURCE.bound(f"sum_tile<{pointer}, {THREADS}, {ITEMS}>", cut.count, THREADS, arrays, follows=True)
-    join = None
-    if joined:
-        parts = np.int32(joined), cut.cut_rows, cut.first_tiles, cut.last_tiles, *sums, None
-        join = SOURCE.bound(JOIN, -(-joined // (JOIN_BLOCK // 32)), JOIN_BLOCK, parts, follows=True)
+    by_tiles = (
+        cut.borders,
+        cut.first_rows,
+        layout.indptr,
+        layout.positions,
+        layout.products,
+        None,
+        *tiles.sums_of(cut),
+    )
+    add = SOURCE.bound(f"sum_tile<{pointer}, {THREADS}, {ITEMS}>", cut.count, THREADS, by_tiles, follows=True)
 
-    def call(x: Any, y: Any) -> None:
+    def product(x: Any, y: Any) -> None:
         multiply(x)
         add(y)
-        if join is not None:
-            join(y)
 
-    return call
+    return tiles.then_join(product, SOURCE, cut)
 
 
 @numba.njit(parallel=True, cache=True)
@@ -182,25 +183,13 @@ def _sum(
     last_sums: Any,
 ) -> None:
     """Products of a tile in row order into a buffer that stays in the first-level cache, then the sums of its rows."""
-    cut = np.int64(2**31)
     for part in numba.prange(ranges.size - 1):
         ordered = np.empty(TILE)
         for tile in range(ranges[part], ranges[part + 1]):
             begin, end = borders[tile], borders[tile + 1]
             for slot in range(begin, end):
                 ordered[positions[slot]] = products[slot]
-            first, next_row = np.int64(first_rows[tile]), np.int64(first_rows[tile + 1])
-            first, last = first % cut, next_row % cut + next_row // cut
-            for row in range(first, last):
-                total = 0.0
-                for place in range(max(indptr[row], begin) - begin, min(indptr[row + 1], end) - begin):
-                    total += ordered[place]
-                if indptr[row] < begin:
-                    first_sums[tile] = total
-                elif indptr[row + 1] > end:
-                    last_sums[tile] = total
-                else:
-                    y[row] = total
+            sum_rows(tile, ordered, borders, first_rows, indptr, y, first_sums, last_sums)
 
 
 def _cpu(layout: PropagationBlockedLayout, x: Any, y: Any) -> None:

@@ -303,7 +303,8 @@ def _moved(layout: Any) -> int:
     return int(layout.slices.nbytes) + 12 * used
 
 
-def _threads(lanes: int) -> str:
+def threads_text(lanes: int) -> str:
+    """Return how many threads a row has, in words."""
     return f"{lanes} threads per row" if lanes > 1 else "One thread per row"
 
 
@@ -316,7 +317,9 @@ def _format(name: str, title: str, rows: int, sigma: int, lanes: tuple[int, ...]
         bytes_needed=lambda m: (s := Slices.of(m, rows, sigma)).nbytes + 12 * s.size,
         from_csr=partial(SellpLayout.from_csr, rows=rows, sigma=sigma),
         kernels=tuple(
-            Kernel(f"t{n}", f"{_threads(n)}.", _cpu if n == 1 else None, partial(_plain, n), SOURCE, moved_bytes=_moved)
+            Kernel(
+                f"t{n}", f"{threads_text(n)}.", _cpu if n == 1 else None, partial(_plain, n), SOURCE, moved_bytes=_moved
+            )
             for n in lanes
         ),
     )
@@ -336,7 +339,7 @@ PACKED = Format(
     kernels=tuple(
         Kernel(
             f"t{n}",
-            f"{_threads(n)}, decompressing while reading.",
+            f"{threads_text(n)}, decompressing while reading.",
             _cpu_packed if n == 1 else None,
             partial(_packed, n),
             SOURCE,

@@ -14,7 +14,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats import tiles
 from gpu_engine.formats.base import POINTERS, Format, Kernel, Launch
-from gpu_engine.formats.tiles import Tiles
+from gpu_engine.formats.tiles import Tiles, sum_rows
 from gpu_engine.host.jit import numba
 
 THREADS, ITEMS = 128, 4
@@ -69,25 +69,13 @@ def _tiles(
     last_sums: Any,
 ) -> None:
     """Products of a tile into a buffer that stays in the first-level cache, then the sums of its rows."""
-    cut = np.int64(2**31)
     for part in numba.prange(ranges.size - 1):
         products = np.empty(TILE)
         for tile in range(ranges[part], ranges[part + 1]):
             begin, end = borders[tile], borders[tile + 1]
             for place in range(end - begin):
                 products[place] = values[begin + place] * x[indices[begin + place]]
-            first, next_row = np.int64(first_rows[tile]), np.int64(first_rows[tile + 1])
-            first, last = first % cut, next_row % cut + next_row // cut
-            for row in range(first, last):
-                total = 0.0
-                for place in range(max(indptr[row], begin) - begin, min(indptr[row + 1], end) - begin):
-                    total += products[place]
-                if indptr[row] < begin:
-                    first_sums[tile] = total
-                elif indptr[row + 1] > end:
-                    last_sums[tile] = total
-                else:
-                    y[row] = total
+            sum_rows(tile, products, borders, first_rows, indptr, y, first_sums, last_sums)
 
 
 def _cpu(layout: SplitLayout, x: Any, y: Any) -> None:

@@ -1,4 +1,4 @@
-#include "common.cuh"
+#include "packed.cuh"
 
 constexpr int SLICE = 32, WINDOW = 256;
 
@@ -6,31 +6,6 @@ constexpr int SLICE = 32, WINDOW = 256;
 __device__ __forceinline__ int row_at(int place, const unsigned char *__restrict__ ranks) {
   return ranks ? place / WINDOW * WINDOW + __ldg(ranks + place) : place;
 }
-
-/// The columns of a triangle by slices, packed: gpu_engine/formats/packing.py.
-struct Columns {
-  const int *__restrict__ bases;
-  const long long *__restrict__ places;
-  const unsigned short *__restrict__ narrow;
-  const int *__restrict__ wide;
-
-  /// Columns at places mine + item·STEP of a slice, while these are less than `end`; past it −1. The kind of the
-  /// columns is asked once, so that all loads are in flight together.
-  template <int STEP, int ITEMS>
-  __device__ __forceinline__ void load(int slice, int mine, int end, int (&columns)[ITEMS]) const {
-    const int base = __ldg(bases + slice);
-    const long long first = __ldg(places + slice) + mine;
-    if (base >= 0) {
-#pragma unroll
-      for (int item = 0; item < ITEMS; ++item)
-        columns[item] = mine + item * STEP < end ? base + stream(narrow + first + item * STEP) : -1;
-    } else {
-#pragma unroll
-      for (int item = 0; item < ITEMS; ++item)
-        columns[item] = mine + item * STEP < end ? stream(wide + first + item * STEP) : -1;
-    }
-  }
-};
 
 /// The values of the lower triangle. They are read twice, so they may stay in the caches.
 template <int BYTES> struct Values {
@@ -66,14 +41,13 @@ __global__ void symmetric(int n_rows, double sign, const unsigned char *__restri
   const bool inside = row < n_rows;
   const int length = inside ? __ldg(lengths + row) : 0, upper_length = inside ? __ldg(upper_lengths + row) : 0;
   const long long begin = inside ? __ldg(offsets + slice) : 0, upper_begin = inside ? __ldg(upper_offsets + slice) : 0;
-  const Columns lower{bases, places, narrow, wide}, upper{upper_bases, upper_places, upper_narrow, upper_wide};
   const Values<BYTES> lower_values{values, table};
   double total = 0.0, above = 0.0;
   // What is loaded depends on numbers of slots, not on columns, so that it does not wait for them.
   for (int slot = part; slot < length; slot += AHEAD * LANES) {
     int columns[AHEAD];
     double factors[AHEAD];
-    lower.load<LANES * SLICE>(slice, slot * SLICE + lane, length * SLICE, columns);
+    load_columns<LANES * SLICE>(bases, places, narrow, wide, slice, slot * SLICE + lane, length * SLICE, columns);
 #pragma unroll
     for (int item = 0; item < AHEAD; ++item)
       factors[item] =
@@ -85,7 +59,8 @@ __global__ void symmetric(int n_rows, double sign, const unsigned char *__restri
   for (int slot = part; slot < upper_length; slot += AHEAD * LANES) {
     int columns[AHEAD], slots[AHEAD];
     double factors[AHEAD];
-    upper.load<LANES * SLICE>(slice, slot * SLICE + lane, upper_length * SLICE, columns);
+    load_columns<LANES * SLICE>(upper_bases, upper_places, upper_narrow, upper_wide, slice, slot * SLICE + lane,
+                                upper_length * SLICE, columns);
 #pragma unroll
     for (int item = 0; item < AHEAD; ++item)
       slots[item] = slot + item * LANES < upper_length

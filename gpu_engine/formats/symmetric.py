@@ -31,7 +31,7 @@ from gpu_engine.formats.base import (
     row_of_entries,
 )
 from gpu_engine.formats.packing import PackedColumns
-from gpu_engine.formats.sellp import PackedSellpLayout, Slices
+from gpu_engine.formats.sellp import PackedSellpLayout, Slices, threads_text
 from gpu_engine.host.jit import numba
 
 ROWS, BLOCK, AHEAD = 32, 128, 4
@@ -273,10 +273,6 @@ def _cpu(layout: SymmetricLayout, x: Any, y: Any) -> None:
     _multiply(layout.sign, ranks, *triangle, *mirrored, x, y)
 
 
-def _threads(lanes: int) -> str:
-    return f"{lanes} threads per row" if lanes > 1 else "One thread per row"
-
-
 FORMAT = Format(
     name="symmetric",
     title="Symmetric half storage",
@@ -286,7 +282,7 @@ FORMAT = Format(
     kernels=tuple(
         Kernel(
             f"t{lanes}",
-            f"{_threads(lanes)}; nonzeros above the diagonal are read from the rows below.",
+            f"{threads_text(lanes)}; nonzeros above the diagonal are read from the rows below.",
             _cpu if lanes == 1 else None,
             partial(_cuda, lanes),
             SOURCE,

@@ -13,6 +13,7 @@ import numpy as np
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import Launch, array_module, row_lengths, zeros
+from gpu_engine.host.jit import numba
 
 CUT = 2**31
 """Flag added to the first row of a tile if that row began in an earlier tile."""
@@ -120,13 +121,27 @@ def launch(source: CudaSource, name: str, threads: int, tiles: Tiles, arguments:
     """Return the SpMV of tiles on a GPU: the kernel `name`, with the parameters of `split_tile`, then JOIN."""
     if not tiles.count:
         return zeros
-    arrays, cut = (tiles.borders, tiles.first_rows, *arguments), int(tiles.cut_rows.size)
-    sums = (tiles.first_sums, tiles.last_sums) if cut else (np.uintp(0), np.uintp(0))
-    product = source.bound(name, tiles.count, threads, (*arrays, None, None, *sums), follows=True)
+    arrays = (tiles.borders, tiles.first_rows, *arguments, None, None, *sums_of(tiles))
+    return then_join(source.bound(name, tiles.count, threads, arrays, follows=True), source, tiles)
+
+
+def sums_of(tiles: Tiles) -> tuple[Any, Any]:
+    """Return the arguments for the sums of rows that borders cut: null pointers if there are none."""
+    return (tiles.first_sums, tiles.last_sums) if tiles.cut_rows.size else (np.uintp(0), np.uintp(0))
+
+
+def then_join(
+    product: Launch, source: CudaSource, tiles: Tiles, name: str = JOIN, more: tuple[Any, ...] = ()
+) -> Launch:
+    """Return a product of tiles, and after it the join of the rows that borders cut.
+
+    name  of the kernel of `source`, with the parameters of JOIN and, before y, `more`
+    """
+    cut = int(tiles.cut_rows.size)
     if not cut:
         return product
-    parts = np.int32(cut), tiles.cut_rows, tiles.first_tiles, tiles.last_tiles, *sums
-    join = source.bound(JOIN, -(-cut // (JOIN_BLOCK // 32)), JOIN_BLOCK, (*parts, None), follows=True)
+    parts = np.int32(cut), tiles.cut_rows, tiles.first_tiles, tiles.last_tiles, *sums_of(tiles), *more
+    join = source.bound(name, -(-cut // (JOIN_BLOCK // 32)), JOIN_BLOCK, (*parts, None), follows=True)
 
     def call(x: Any, y: Any) -> None:
         product(x, y)
@@ -138,6 +153,34 @@ def launch(source: CudaSource, name: str, threads: int, tiles: Tiles, arguments:
 def ranges(count: int, parts: int) -> Any:
     """Return the borders of nearly equal ranges of tiles, one per CPU thread: int64 [parts + 1]."""
     return np.arange(parts + 1, dtype=np.int64) * count // parts
+
+
+@numba.njit(cache=True)
+def sum_rows(
+    tile: int,
+    products: Any,
+    borders: Any,
+    first_rows: Any,
+    indptr: Any,
+    y: Any,
+    first_sums: Any,
+    last_sums: Any,
+) -> None:
+    """Write the sums of the rows of a tile on the host, from its products in row order; those of cut rows apart."""
+    cut = np.int64(2**31)
+    begin, end = borders[tile], borders[tile + 1]
+    first, next_row = np.int64(first_rows[tile]), np.int64(first_rows[tile + 1])
+    first, last = first % cut, next_row % cut + next_row // cut
+    for row in range(first, last):
+        total = 0.0
+        for place in range(max(indptr[row], begin) - begin, min(indptr[row + 1], end) - begin):
+            total += products[place]
+        if indptr[row] < begin:
+            first_sums[tile] = total
+        elif indptr[row + 1] > end:
+            last_sums[tile] = total
+        else:
+            y[row] = total
 
 
 def join_on_cpu(tiles: Tiles, y: Any) -> None:
