@@ -1,17 +1,18 @@
 """Findings of the `seeded` study: what k seed sets cost beside one, and what a warm start saves."""
 
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from gpu_engine.findings.data import FINDINGS_CACHED, StudyData
-from gpu_engine.findings.finding import INTERVAL, Finding, interval_text, row_of, share_text, with_intervals
+from gpu_engine.findings.finding import INTERVAL, Finding, interval_text, share_text
 from gpu_engine.findings.overall_ranking import ComparisonGroup
 from gpu_engine.findings.pagerank.runs import power
 from gpu_engine.findings.seeded.groups import SeededGroup, seeded_groups, sets_amount
 from gpu_engine.findings.seeded.names import COLD, ONE_BY_ONE, label
 from gpu_engine.findings.seeded.tables import saved
+from gpu_engine.findings.titled_group import contest_of, finding_of
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
-from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.tables import Head
 from gpu_engine.text.words import amount
 from gpu_engine.verdicts.verdict import Verdict, verdict_text
 
@@ -31,42 +32,12 @@ HEADS = (
 @lru_cache(FINDINGS_CACHED)
 def findings(data: StudyData) -> tuple[Finding, ...]:
     """Return a finding per graph, device, parameters of PageRank, seed sets, and share of changed links."""
-    return tuple(_finding(group, data) for group in seeded_groups(data))
+    return tuple(finding_of(group, data, label, _sentences(group), HEADS, _cells) for group in seeded_groups(data))
 
 
 def contests(data: StudyData) -> tuple[ComparisonGroup, ...]:
     """Return a comparison group per finding with several runs; one seed set has a single run."""
-    return tuple(_contest(group, data) for group in seeded_groups(data) if len(group.measurements) > 1)
-
-
-def _contest(group: SeededGroup, data: StudyData) -> ComparisonGroup:
-    runs = {label(m.kernel): m for m in group.measurements}
-    baseline = label(group.baseline.kernel) if group.baseline else ""
-    name = data.matrix(group.matrix_id).name
-    return ComparisonGroup(name, group.device, "warm", runs, group.ranking, baseline, group.title)
-
-
-def _finding(group: SeededGroup, data: StudyData) -> Finding:
-    ranking, base = group.ranking, group.baseline
-    leading = {m.case for m in ranking.leaders}
-    first = group.measurements[0]
-    return Finding(
-        study="seeded",
-        matrix_id=group.matrix_id,
-        device=group.device,
-        cache="warm",
-        title=f"{data.matrix(group.matrix_id).name}, {group.title}",
-        axes=dict(first.axes),
-        leaders=tuple(label(m.kernel) for m in ranking.leaders),
-        decided=ranking.decided,
-        busy=ranking.busy,
-        sentences=_sentences(group),
-        baseline=label(base.kernel) if base else "",
-        rows=tuple(row_of(m, label(m.kernel), m.case in leading, base) for m in group.measurements),
-        tabulate=partial(_numbers, group.measurements),
-        members=(group.matrix_id,),
-        of=group.title,
-    )
+    return tuple(contest_of(group, data, label) for group in seeded_groups(data) if len(group.measurements) > 1)
 
 
 def _sentences(group: SeededGroup) -> tuple[str, ...]:
@@ -107,11 +78,6 @@ def _on_start(group: SeededGroup) -> tuple[str, ...]:
 def _ratio_text(verdict: Verdict) -> str:
     """Return a speedup with its verdict: `1.25× (faster)`."""
     return f"{units.ratio(verdict.ratio)} ({verdict_text(verdict.kind)})"
-
-
-def _numbers(measurements: tuple[Measurement, ...]) -> Table:
-    """Return a row per run."""
-    return with_intervals(Table(HEADS, tuple(_cells(m) for m in measurements)), measurements)
 
 
 def _cells(m: Measurement) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Findings of the `spmm` study: the fastest kernel per number of columns, and one SpMM against k SpMVs."""
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from statistics import geometric_mean
 
 from gpu_engine.findings.data import FINDINGS_CACHED, StudyData
@@ -10,17 +10,16 @@ from gpu_engine.findings.finding import (
     Finding,
     against,
     interval_text,
-    row_of,
     share,
     share_text,
-    with_intervals,
 )
 from gpu_engine.findings.overall_ranking import ComparisonGroup
 from gpu_engine.findings.spmm.groups import SpmmGroup, order_text, spmm_groups
-from gpu_engine.findings.spmm.names import ORDER, K, label
+from gpu_engine.findings.spmm.names import label
+from gpu_engine.findings.titled_group import contest_of, finding_of
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
-from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.tables import Head
 from gpu_engine.text.words import amount
 from gpu_engine.verdicts.verdict import speedup_over
 
@@ -41,12 +40,12 @@ HEADS = (
 @lru_cache(FINDINGS_CACHED)
 def findings(data: StudyData) -> tuple[Finding, ...]:
     """Return a finding per matrix, device, cache state, order, and number of columns."""
-    return tuple(_finding(group, data) for group in spmm_groups(data))
+    return tuple(finding_of(group, data, label, _sentences(group), HEADS, _cells) for group in spmm_groups(data))
 
 
 def contests(data: StudyData) -> tuple[ComparisonGroup, ...]:
     """Return a comparison group per matrix, device, cache state, order, and number of columns."""
-    return tuple(_contest(group, data) for group in spmm_groups(data))
+    return tuple(contest_of(group, data, label) for group in spmm_groups(data))
 
 
 def overview(data: StudyData) -> tuple[str, ...]:
@@ -70,35 +69,6 @@ def _on_matrices(groups: Sequence[SpmmGroup]) -> str:
     library = [v.ratio for group in groups if (v := group.over_library) and v.ratio]
     rest = f", {units.ratio(geometric_mean(library))} over the fastest library kernel" if library else ""
     return f"One SpMM: {text}{rest}."
-
-
-def _contest(group: SpmmGroup, data: StudyData) -> ComparisonGroup:
-    entrants = {label(m.kernel): m for m in group.measurements}
-    baseline = label(group.baseline.kernel) if group.baseline else ""
-    name = data.matrix(group.matrix_id).name
-    return ComparisonGroup(name, group.device, group.cache, entrants, group.ranking, baseline, group.title)
-
-
-def _finding(group: SpmmGroup, data: StudyData) -> Finding:
-    ranking, base = group.ranking, group.baseline
-    leading = {m.case for m in ranking.leaders}
-    return Finding(
-        study="spmm",
-        matrix_id=group.matrix_id,
-        device=group.device,
-        cache=group.cache,
-        title=f"{data.matrix(group.matrix_id).name}, {group.title}",
-        axes={K: str(group.k), ORDER: group.order},
-        leaders=tuple(label(m.kernel) for m in ranking.leaders),
-        decided=ranking.decided,
-        busy=ranking.busy,
-        sentences=_sentences(group),
-        baseline=label(base.kernel) if base else "",
-        rows=tuple(row_of(m, label(m.kernel), m.case in leading, base) for m in group.measurements),
-        tabulate=partial(_numbers, group.measurements),
-        members=(group.matrix_id,),
-        of=group.title,
-    )
 
 
 def _sentences(group: SpmmGroup) -> tuple[str, ...]:
@@ -130,10 +100,6 @@ def _over_library(group: SpmmGroup) -> str:
     if group.over_library is None or group.spmm is None or group.library is None:
         return ""
     return f"{group.spmm.kernel}: {against(group.library, group.spmm)}, the fastest library kernel."
-
-
-def _numbers(measurements: Sequence[Measurement]) -> Table:
-    return with_intervals(Table(HEADS, tuple(map(_cells, measurements))), measurements)
 
 
 def _cells(m: Measurement) -> tuple[str, ...]:
