@@ -1,8 +1,11 @@
 // CUDA on a CPU for tests: a fiber per thread of a block, one block after the other; barriers switch fibers.
 // The kernels of a source are compiled behind this text. Only what the tested kernels use is here.
+#include <cmath>
+#include <csetjmp>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <type_traits>
 #include <ucontext.h>
 #include <utility>
 #include <vector>
@@ -18,8 +21,19 @@
 #define blockDim block_size
 #define gridDim grid_size
 
+using std::fabs;
+using std::fma;
+using std::fmax;
+using std::fmin;
+using std::isfinite;
+using std::sqrt;
+
 struct Index {
   unsigned x = 0, y = 0, z = 0;
+};
+
+struct double2 {
+  double x, y;
 };
 
 struct Barrier {
@@ -27,26 +41,37 @@ struct Barrier {
 };
 
 struct Fiber {
-  ucontext_t context;
+  ucontext_t context; // where it starts
+  jmp_buf place;      // where it waits: to jump there is faster than to swap contexts
   char *stack;
-  bool ended;
+  bool started, ended;
   Index index;
   Barrier *warp;
 };
 
 constexpr int STACK = 1 << 16, WARP_SIZE = 32;
 static Index block_index, block_size, grid_size;
-static ucontext_t scheduler;
+static jmp_buf scheduler;
 static Barrier block_barrier;
 static Fiber *current;
 static std::function<void()> *kernel;
 static std::vector<Fiber> fibers;
 static std::vector<Barrier> warps;
 static std::vector<double> exchanged;
+static std::vector<int> votes;
+static unsigned *conditions; // of CUDA graphs, shared by all libraries
 static double dynamic_shared[1 << 14];
 
 static void switch_fiber() {
-  swapcontext(&current->context, &scheduler);
+  if (!_setjmp(current->place)) _longjmp(scheduler, 1);
+}
+
+static void resume(Fiber &fiber) {
+  current = &fiber;
+  if (_setjmp(scheduler)) return;
+  if (fiber.started) _longjmp(fiber.place, 1);
+  fiber.started = true;
+  setcontext(&fiber.context);
 }
 
 static void wait_at(Barrier &barrier) {
@@ -78,7 +103,7 @@ static void run_block(int threads) {
   warps.assign((threads + WARP_SIZE - 1) / WARP_SIZE, {});
   for (int number = 0; number < threads; ++number) {
     Fiber &fiber = fibers[number];
-    fiber.ended = false, fiber.index.x = number, fiber.warp = &warps[number / WARP_SIZE];
+    fiber.started = fiber.ended = false, fiber.index.x = number, fiber.warp = &warps[number / WARP_SIZE];
     ++fiber.warp->threads;
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = fiber.stack, fiber.context.uc_stack.ss_size = STACK;
@@ -88,8 +113,7 @@ static void run_block(int threads) {
   for (int left = threads; left > 0;)
     for (Fiber &fiber : fibers)
       if (!fiber.ended) {
-        current = &fiber;
-        swapcontext(&scheduler, &fiber.context);
+        resume(fiber);
         left -= fiber.ended;
       }
 }
@@ -101,13 +125,23 @@ static void launch(int blocks, int threads, std::function<void()> body) {
   fibers.assign(threads, {});
   for (Fiber &fiber : fibers)
     fiber.stack = (char *)malloc(STACK);
-  exchanged.assign(threads, 0.0);
+  exchanged.assign(threads, 0.0), votes.assign(threads, 0);
   for (block_index.x = 0; (int)block_index.x < blocks; ++block_index.x)
     run_block(threads);
 }
 
 static void __syncthreads() {
   wait_at(block_barrier);
+}
+
+static int __syncthreads_or(int vote) {
+  votes[threadIdx.x] = vote;
+  wait_at(block_barrier);
+  int any = 0;
+  for (int each : votes)
+    any |= each != 0;
+  wait_at(block_barrier);
+  return any;
 }
 
 template <typename T> T from_lane(T value, int lane) {
@@ -166,9 +200,41 @@ static double atomicAdd(double *address, double value) {
   return before;
 }
 
+static double __dadd_rn(double a, double b) {
+  return a + b;
+}
+
+static double __dsub_rn(double a, double b) {
+  return a - b;
+}
+
+static double __dmul_rn(double a, double b) {
+  return a * b;
+}
+
+static double __fma_rn(double a, double b, double c) {
+  return fma(a, b, c);
+}
+
+static double rsqrt(double a) {
+  return 1.0 / sqrt(a);
+}
+
+template <typename A, typename B> auto min(A a, B b) {
+  return a < b ? a : b;
+}
+
+extern "C" void cudaGraphSetConditional(unsigned long long handle, unsigned value) {
+  conditions[handle] = value;
+}
+
+extern "C" void share(unsigned *shared) {
+  conditions = shared;
+}
+
 template <typename... A, std::size_t... I>
 void call(void (*function)(A...), void **arguments, std::index_sequence<I...>) {
-  function(*(A *)arguments[I]...);
+  function(*(std::remove_cv_t<A> *)arguments[I]...);
 }
 
 template <typename... A> void run(void (*function)(A...), int blocks, int threads, void **arguments) {

@@ -12,10 +12,15 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.cuda.load import CudaSource
+from tests.programs import missing
 
 HEADER = Path(__file__).with_name("emulator.h")
-COMPILER = shutil.which("g++")
 DYNAMIC = "extern __shared__ double parts[];"
+FLAGS = (
+    *("-O1", "-std=c++17", "-fPIC", "-shared", "-w", "-fpermissive", "-ffp-contract=off", "-Wl,-Bsymbolic"),
+    # Checks of the stack do not know fibers.
+    *("-U_FORTIFY_SOURCE", "-fno-stack-protector"),
+)
 
 
 def bound(
@@ -28,7 +33,7 @@ def bound(
     follows: bool = False,
 ) -> Callable[..., None]:
     """In place of `CudaSource.bound`, with NumPy arrays in place of CuPy's."""
-    run = getattr(_library(source), f"run_{source.instantiations.index(name)}")
+    run = getattr(library(source), f"run_{source.instantiations.index(name)}")
 
     def call(*vectors: Any) -> None:
         given = iter(vectors)
@@ -40,22 +45,24 @@ def bound(
 
 def _value(argument: Any) -> Any:
     if isinstance(argument, np.ndarray):
+        assert argument.flags.c_contiguous
         return ctypes.c_void_p(argument.ctypes.data)
     return np.ctypeslib.as_ctypes_type(argument.dtype)(argument.item())
 
 
 @functools.cache
-def _library(source: CudaSource) -> ctypes.CDLL:
+def library(source: CudaSource) -> ctypes.CDLL:
     """The kernels of a source, each as `run_<its number>`."""
     runs = "".join(
         f"void run_{number}(int blocks, int threads, void **given) {{ run({name}, blocks, threads, given); }}\n"
         for number, name in enumerate(source.instantiations)
     )
-    text = source.text.replace(DYNAMIC, "double *parts = dynamic_shared;")
+    compiler, text = (
+        shutil.which("c++") or missing("g++"),
+        source.text.replace(DYNAMIC, "double *parts = dynamic_shared;"),
+    )
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "kernels.cpp")
         file.write_text(f'#include "{HEADER}"\n{text}\nextern "C" {{\n{runs}}}\n', encoding="utf-8")
-        # A check of the stack does not know fibers.
-        flags = ("-O1", "-std=c++17", "-fPIC", "-shared", "-w", "-U_FORTIFY_SOURCE", "-fno-stack-protector")
-        subprocess.run((str(COMPILER), *flags, str(file), "-o", f"{folder}/kernels.so"), check=True)
+        subprocess.run((compiler, *FLAGS, str(file), "-o", f"{folder}/kernels.so"), check=True)
         return ctypes.CDLL(f"{folder}/kernels.so")

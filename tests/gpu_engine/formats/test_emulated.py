@@ -14,8 +14,6 @@ from tests.gpu_engine.cuda import emulator
 from tests.gpu_engine.formats import contract
 from tests.gpu_engine.formats.test_cache_blocked import both, of_width
 
-pytestmark = pytest.mark.skipif(emulator.COMPILER is None, reason="there is no g++")
-
 NAMES = (
     *("zero_by_n", "all_rows_empty", "identity", "empty_rows_and_columns", "one_dense_row", "one_dense_column"),
     *("tall", "around_a_block", "long_row_first", "power_law", "spread_of_magnitudes"),

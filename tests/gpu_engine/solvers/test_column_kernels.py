@@ -1,6 +1,5 @@
 """The kernels for several right-hand sides and their CUDA graph, on the host: the same solves as on a CPU."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,7 +17,6 @@ from gpu_engine.solvers.columns.device import ColumnSolver
 from gpu_engine.solvers.columns.gmres import gmres
 from tests.gpu_engine.solvers.kernels_on_cpu import Machine
 from tests.gpu_engine.solvers.systems import scaled, spectrum, stencil
-from tests.programs import missing
 
 pytestmark = pytest.mark.full(
     "gpu_engine/solvers/columns/*", "gpu_engine/solvers/device*", "gpu_engine/cuda/*.cuh", "tests/gpu_engine/solvers/*"
@@ -29,9 +27,8 @@ METHODS = CG, gmres(30), gmres(7)
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Machine:
-    compiler = shutil.which("c++") or missing("g++")
-    return Machine(compiler, tmp_path_factory.mktemp("kernels"), SOURCES)
+def compiled() -> Machine:
+    return Machine(SOURCES)
 
 
 @pytest.fixture
