@@ -5,13 +5,14 @@ another loop of `check_every` iterations and one check. Iterations after the las
 depend on check_every. Nothing is allocated, and the host reads the state once, at the end.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 from gpu_engine.solvers.base import DeviceRecurrence, System
 
 
-class DeviceLoop:
+class DeviceLoop(ABC):
     """A recurrence for one system on the current GPU; subclasses have the kernels around it.
 
     check_every  iterations between two checks
@@ -52,21 +53,21 @@ class DeviceLoop:
         else:
             self._launch_by_parts(callback)
 
+    @abstractmethod
     def _judge(self, outer: int, inner: int) -> None:
         """Launch the true residual, the end of the solve, and the best iterate; 0: no condition is set."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _check(self, inner: int) -> None:
         """Launch a check whether the recurrence goes on."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _read(self) -> Any:
         """Wait for the current stream, and return the state, with `active` and `continues`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _report(self, callback: Callable[[Any], None]) -> None:
         """Call the callback after a check."""
-        raise NotImplementedError
 
     def _iterations(self, inner: int) -> None:
         for iteration in range(self.check_every):
