@@ -150,7 +150,7 @@ def mirrored(matrix: CsrMatrix, sign: float = 1.0) -> CsrMatrix:
     rows, cols = np.repeat(np.arange(matrix.n_rows), np.diff(matrix.indptr)), matrix.indices
     if matrix.n_cols > matrix.n_rows:
         rows, cols = cols, rows
-    kept = rows >= cols if sign > 0 else rows > cols
+    stored = rows >= cols if sign > 0 else rows > cols
     below = rows > cols
-    pairs = (np.concatenate([rows[kept], cols[below]]), np.concatenate([cols[kept], rows[below]]))
-    return coo(n, n, *pairs, np.concatenate([matrix.values[kept], sign * matrix.values[below]]))
+    pairs = (np.concatenate([rows[stored], cols[below]]), np.concatenate([cols[stored], rows[below]]))
+    return coo(n, n, *pairs, np.concatenate([matrix.values[stored], sign * matrix.values[below]]))

@@ -30,8 +30,6 @@ def bench(gpu: DeviceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
 @pytest.mark.parametrize("name", ["band", "power_law", "wide"])
 @pytest.mark.parametrize("columns", [None, 8])
 def test_a_library_multiplies(bench: Bench, library: LibraryCall, name: str, columns: int | None) -> None:
-    if columns and library.name == "nvmath":
-        pytest.skip("It may refuse a row-major X.")
     host = BATTERY[name]()
     expected = reference(host, k=columns)
     try:
@@ -50,9 +48,6 @@ def test_a_library_multiplies(bench: Bench, library: LibraryCall, name: str, col
 def test_calls_of_a_matrix_of_blocks_have_times(bench: Bench) -> None:
     host = generate("fem", {"block": 3, "nx": 8, "ny": 8, "nz": 8})
     for times in calls.measure("fem", host, bench, 3):
-        if times.columns and times.name == "nvmath":
-            # It may refuse a row-major X.
-            continue
         of_cusparse = times.name.startswith("cusparse/")
         assert times.host_s or " is not installed (" in times.note or " has no SpMVOp. " in times.note, times
         if times.host_s and (of_cusparse or times.name.startswith(calls.OURS)):

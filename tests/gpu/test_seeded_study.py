@@ -18,13 +18,13 @@ def test_all_runs_are_verified(gpu: DeviceInfo) -> None:
     params = parse_params(SeededParams, QUICK | {"seeds": [5, 33], "sets": "7;;5,9:2"})
     with open_bench(gpu) as bench:
         cases = tuple(study.cases(params, [info], bench.device))
-        found = {r.case: r for r in study.run(params, cases, {"m": host}, bench) if isinstance(r, Measurement)}
-    assert {(m.state, m.note) for m in found.values()} == {("ok", "")}
-    assert all(m.details.residual < 1e-10 and m.roofline_s and m.aa_gap is not None for m in found.values())
-    together, single = (found[f"m|{kernel}|warm|seeds=33"] for kernel in OF_SEEDS)
+        runs = {r.case: r for r in study.run(params, cases, {"m": host}, bench) if isinstance(r, Measurement)}
+    assert {(m.state, m.note) for m in runs.values()} == {("ok", "")}
+    assert all(m.details.residual < 1e-10 and m.roofline_s and m.aa_gap is not None for m in runs.values())
+    together, single = (runs[f"m|{kernel}|warm|seeds=33"] for kernel in OF_SEEDS)
     assert together.details.iterations == single.details.iterations
     assert together.median_s < 0.5 * single.median_s  # type: ignore[operator]
-    one = found[f"m|{TOGETHER}|warm|seeds=1"]
+    one = runs[f"m|{TOGETHER}|warm|seeds=1"]
     assert one.median_s < together.median_s  # type: ignore[operator]
-    cold, fast = (found[f"m|{kernel}|warm|seeds=33,start=0.001"] for kernel in (COLD, EXTRAPOLATED))
+    cold, fast = (runs[f"m|{kernel}|warm|seeds=33,start=0.001"] for kernel in (COLD, EXTRAPOLATED))
     assert fast.details.iterations < cold.details.iterations

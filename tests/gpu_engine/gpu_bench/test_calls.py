@@ -123,11 +123,11 @@ def test_what_cannot_be_had_or_is_wrong_says_why(bench: Bench, monkeypatch: pyte
     measured = list(calls.measure("band", BATTERY["band"](), bench, 2))
     assert len(measured) == 3 * (1 + len(calls.COLUMNS))
     assert measured[4].note.startswith("Wrong result: row ")
-    found = {times.name: times for times in measured[:3]}
-    assert found["scipy"].warm_s
-    assert found["twice"].note.startswith("Wrong result: row ")
-    assert found["odd"].note == "TypeError: no such"
-    assert found["twice"].warm_s is found["odd"].host_s is None
+    by_name = {times.name: times for times in measured[:3]}
+    assert by_name["scipy"].warm_s
+    assert by_name["twice"].note.startswith("Wrong result: row ")
+    assert by_name["odd"].note == "TypeError: no such"
+    assert by_name["twice"].warm_s is by_name["odd"].host_s is None
 
 
 def test_what_leaves_the_device_unusable_ends_the_run() -> None:
@@ -238,8 +238,8 @@ def test_operators_beside_the_fastest_library() -> None:
 
 
 def test_several_columns_are_compared_with_each_other_only() -> None:
-    own = found("calls")
-    table = own[f"{HOST} (SpMM, 8 columns), operator(A, 'predict')"].table
+    tables = found("calls")
+    table = tables[f"{HOST} (SpMM, 8 columns), operator(A, 'predict')"].table
     assert cells(table, "matrix", "kernel", "time median", "cupy, speedup over it") == [
         ("a", "csr/segments", "9.00 µs", "90.0 µs, 10.0 ×")
     ]

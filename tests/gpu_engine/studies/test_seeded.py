@@ -32,9 +32,9 @@ def run(bench: Bench, host: CsrMatrix, **params: Any) -> dict[str, Measurement]:
     study, info = SeededStudy(), MatrixInfo("m", "m", *host.shape, host.nnz)
     chosen = parse_params(SeededParams, QUICK | params)
     cases = tuple(study.cases(chosen, [info], bench.device))
-    found = {m.case: m for m in study.run(chosen, cases, {"m": host}, bench) if isinstance(m, Measurement)}
-    assert list(found) == [case.key for case in cases]
-    return found
+    runs = {m.case: m for m in study.run(chosen, cases, {"m": host}, bench) if isinstance(m, Measurement)}
+    assert list(runs) == [case.key for case in cases]
+    return runs
 
 
 def test_defaults_are_one_set_and_several_and_the_starts() -> None:
@@ -84,19 +84,19 @@ def test_it_refuses_what_is_not_a_graph() -> None:
 
 
 def test_runs_are_verified_and_have_times_per_set(bench: Bench) -> None:
-    found = run(bench, WEB, seeds=[3], sets="7;;5,9:2", start=[0.01])
-    assert {(m.state, m.note) for m in found.values()} == {("ok", "")}
-    for m in found.values():
+    runs = run(bench, WEB, seeds=[3], sets="7;;5,9:2", start=[0.01])
+    assert {(m.state, m.note) for m in runs.values()} == {("ok", "")}
+    for m in runs.values():
         assert m.median_s
         assert m.details.set_s == pytest.approx(m.median_s / m.details.sets)
         assert m.details.residual < 1e-10
         assert m.details.mass_error < 1e-9
         assert m.roofline_s
         assert m.details.changed_links == (round(0.01 * WEB.nnz) if "start" in m.axes else None)
-    assert found[f"m|{TOGETHER}|warm|seeds=7;;5+9:2"].details.sets == 3
-    together, single = (found[f"m|{kernel}|warm|seeds=3"].details for kernel in OF_SEEDS)
+    assert runs[f"m|{TOGETHER}|warm|seeds=7;;5+9:2"].details.sets == 3
+    together, single = (runs[f"m|{kernel}|warm|seeds=3"].details for kernel in OF_SEEDS)
     assert together.iterations == together.passes == single.iterations < single.passes <= 3 * single.iterations
-    cold, warm, fast = (found[f"m|{k}|warm|seeds=3,start=0.01"].details for k in (COLD, WARM, EXTRAPOLATED))
+    cold, warm, fast = (runs[f"m|{k}|warm|seeds=3,start=0.01"].details for k in (COLD, WARM, EXTRAPOLATED))
     assert fast.iterations < warm.iterations < cold.iterations
 
 
@@ -104,9 +104,9 @@ def test_iterations_are_those_of_scipy(bench: Bench) -> None:
     params, graph = PageRankParams(), transition_matrix(WEB, PageRankParams())
     vectors = Seeds.of(random_sets(3, graph.n), graph.n).vectors()
     expected = [len(reference(graph, params, vectors[:, j])[1]) for j in range(3)]
-    found = run(bench, WEB, seeds=[3], start=[], kernels=list(OF_SEEDS))
-    assert found[f"m|{TOGETHER}|warm|seeds=3"].details.iterations == max(expected)
-    assert found[f"m|{ONE_BY_ONE}|warm|seeds=3"].details.passes == sum(expected)
+    runs = run(bench, WEB, seeds=[3], start=[], kernels=list(OF_SEEDS))
+    assert runs[f"m|{TOGETHER}|warm|seeds=3"].details.iterations == max(expected)
+    assert runs[f"m|{ONE_BY_ONE}|warm|seeds=3"].details.passes == sum(expected)
 
 
 def test_wrong_ranks_have_no_time(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,19 +120,19 @@ def test_wrong_ranks_have_no_time(bench: Bench, monkeypatch: pytest.MonkeyPatch)
         return ranks
 
     monkeypatch.setattr(SeededBlock, "ranks", wrong)
-    found = run(bench, WEB, seeds=[2], start=[], kernels=[TOGETHER])
-    assert {(m.state, m.median_s) for m in found.values()} == {("failed", None)}
+    runs = run(bench, WEB, seeds=[2], start=[], kernels=[TOGETHER])
+    assert {(m.state, m.median_s) for m in runs.values()} == {("failed", None)}
 
 
 def test_a_run_that_does_not_converge_says_so(bench: Bench) -> None:
-    found = run(bench, WEB, seeds=[2], start=[], iterations_max=5)
-    assert {m.state for m in found.values()} == {"unconverged"}
-    assert all("5 iterations" in m.note for m in found.values())
+    runs = run(bench, WEB, seeds=[2], start=[], iterations_max=5)
+    assert {m.state for m in runs.values()} == {"unconverged"}
+    assert all("5 iterations" in m.note for m in runs.values())
 
 
 def test_a_set_out_of_range_is_skipped(bench: Bench) -> None:
-    found = run(bench, WEB, seeds=[1], start=[], sets="1200", kernels=[TOGETHER])
-    states = {m.axes["seeds"]: m.state for m in found.values()}
+    runs = run(bench, WEB, seeds=[1], start=[], sets="1200", kernels=[TOGETHER])
+    states = {m.axes["seeds"]: m.state for m in runs.values()}
     assert states["1200:1"] == "skipped"
 
 
